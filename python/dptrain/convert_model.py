@@ -1,7 +1,7 @@
 """Model files from one format to another.
 
-This package alone writes a .dp file from a checkpoint, from another .dp file or from a .pth of descriptor se_e2_a, and a
-.pth where the model comes from one. All other formats are DeePMD-kit's, and its command `dp convert-backend` does the work
+This package alone writes a .dp file from a checkpoint, from another .dp file, from a .pth of descriptor se_e2_a or from a
+nep.txt of GPUMD, a .pth where the model comes from one, and a .txt where its descriptor is nep. All other formats are DeePMD-kit's, and its command `dp convert-backend` does the work
 where it is installed.
 """
 
@@ -20,7 +20,8 @@ from pathlib import Path
 from dptrain.launcher import Run, find_program
 
 # ends of names of model files: this package's and DeePMD-kit's
-ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
+OWN_ENDINGS = (".dp", ".pth", ".txt")
+ENDINGS = (".dp", ".txt", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
 
 
 class ConvertError(Exception):
@@ -39,7 +40,7 @@ def is_hdf5(path):
 
 
 def write_own(source, target):
-    """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, whose last line is returned."""
+    """The model of a .dp, a checkpoint, a .pth or a nep.txt as a .dp, .pth or .txt, by the LAMMPS command, whose last line is returned."""
     messages, out = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(messages):
         status = Run(["convert", str(source), str(target)], out=out).run()
@@ -150,18 +151,21 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}: make it, or choose another place")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    foreign = foreign_part(source) if native and not to_dp else None
+    is_nep = ".txt" in (Path(source).suffix, Path(target).suffix)
+    foreign = foreign_part(source) if native and not to_dp and not is_nep else None
     if foreign:
         raise ConvertError(f"{source}: DeePMD-kit does not have {foreign}, so that none of its tools and formats "
                            "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
                            "dptrain.ase.Calculator run the .dp file: use that")
-    known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")
+    known = (native or Path(source).suffix in OWN_ENDINGS) and Path(target).suffix in OWN_ENDINGS
+    if is_nep and not known:
+        raise ConvertError(f"{source}: a nep.txt of GPUMD becomes a .dp file, and a .dp file with its descriptor a .txt: no other format has it")
     try:
         if not known:
             raise ConvertError("")
         write_own(source, target)
     except ConvertError as error:
-        if known and native and to_dp:
+        if known and (is_nep or native and to_dp):
             raise
         with_deepmd(source, target, native, dp, str(error))
     print(f"wrote {target}")

@@ -147,7 +147,7 @@ def test_convert_keeps_the_model_alone(train, tmp_path, lammps, message):
     with h5py.File(tmp_path / "model.dp") as file:
         assert "dptrain" not in file
     (error,) = message("dptrain convert model.ckpt model.yaml\n", 2).errors()
-    assert "only .dp and .pth files of models" in error
+    assert "only .dp, .pth and .txt (NEP) files of models" in error
     (error,) = message("dptrain convert model.ckpt model.pth\n", 2).errors()
     assert "does not come from a TorchScript archive" in error
     (error,) = message("dptrain convert model.ckpt model.ckpt-3.dp\n", 2).errors()

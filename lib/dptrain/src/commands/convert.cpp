@@ -22,8 +22,8 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
       return;
     }
     if (!format)
-      throw Error(fmt::format("{}: inside LAMMPS only .dp and .pth files of models, and .xyz, "
-                              ".extxyz and .frames files and folders of "
+      throw Error(fmt::format("{}: inside LAMMPS only .dp, .pth and .txt (NEP) files of models, and "
+                              ".xyz, .extxyz and .frames files and folders of "
                               "data are written; use the program dptrain in a shell for other "
                               "formats: dptrain convert {} {}",
                               to, from, to));

@@ -14,6 +14,8 @@
 
 namespace dptrain {
 
+constexpr std::int64_t frames_of_scaler = 200;
+
 DataModel::DataModel(std::shared_ptr<const Communicator> comm, const TrainOptions &options,
                      const InputFile &input, BatchSource &training, Log say, Health &health) :
     comm_(std::move(comm)),
@@ -30,7 +32,10 @@ ModelData DataModel::make()
   const DataStatistics found = count_data();
   ModelConfig config = input_.model;
   if (config.descriptor->needs_neighbor_counts()) complete(config, found.statistics);
-  ModelData data = dptrain::new_model(*comm_, config, found.statistics, input_.model_def_script);
+  ModelData data =
+      dptrain::new_model(*comm_, config, found.statistics, input_.model_def_script, [&] {
+        return training_.cache.load(spread_frames(training_.systems, frames_of_scaler));
+      });
   data.out_bias = found.energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it

@@ -1,6 +1,7 @@
 // DeePMD-kit's input file: its layout at the top level. The sections are in input_model.cpp, input_training.cpp, ...
 
 #include "input/input_sections.h"
+#include "input/nep_in.h"
 #include "io/file.h"
 #include <fmt/format.h>
 
@@ -58,7 +59,8 @@ std::string read_input_file(const std::string &path)
                       "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
                       "sys.stdout, indent=2)' < {} > input.json",
                       path, path));
-  return read_file(path);
+  const std::string text = read_file(path);
+  return is_nep_in(text) ? json_of_nep_in(text, path) : text;
 }
 
 InputFile read_input_text(const std::string &text, const std::string &source, const InputUse &use)
@@ -79,6 +81,8 @@ InputFile read_input_text(const std::string &text, const std::string &source, co
   read_training_sections(root, input);
   read_validating_section(root.section("validating"), input);
   root.finish();
+  for (const json &key : document.root().value(ignored_of_nep_in, json::array()))
+    input.ignored.push_back(key.get<std::string>());
   return input;
 }
 

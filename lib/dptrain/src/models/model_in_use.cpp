@@ -13,6 +13,7 @@
 #include "dptrain/potential/files/model_format.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/files/nep_elements.h"
 #include "potential/terms/charge_config.h"
 #include "statistics/data/structure_cutoff.h"
 
@@ -125,6 +126,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
       input_text = read_input_file(file);
     else
       data = read_model_file(file, settings_.native);
+    if (!is_input) keep_elements(data, type_elements);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 

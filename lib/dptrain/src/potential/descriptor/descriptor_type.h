@@ -38,6 +38,8 @@ class DescriptorType {
                                         const Statistics &found) const = 0;
   /// Whether the descriptor of an atom without neighbors is zero, as it is for the energies of separate atoms of the input.
   virtual bool is_zero_alone(const ModelData & /*data*/) const { return true; }
+  /// Whether its numbers have factors, the constant "scaler", that follow from what they are in the first frames of a new model.
+  virtual bool has_scaler() const { return false; }
   /// Whether new models have Walls.
   virtual bool has_walls() const { return false; }
   /// Appends its parameters, which are the first; their names begin with /model/descriptor/ and say where they stand in the

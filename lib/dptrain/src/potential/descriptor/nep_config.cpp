@@ -6,6 +6,7 @@
 
 #include "dptrain/base/error.h"
 #include "input/model_keys.h"
+#include "input/training_defaults.h"
 #include "kernels/limits.h"
 
 namespace dptrain {
@@ -105,6 +106,14 @@ void NepConfig::complete(JsonReader &section, ModelConfig &model)
   need(has_123, "has_123", 3);
   need(has_233, "has_233", 3);
   need(has_134, "has_134", 4);
+}
+
+bool NepConfig::set_input_defaults(InputFile &input, bool in_a_run) const
+{
+  input.model.fitting_neuron = {50};
+  input.model.fitting_resnet_dt = false;
+  set_training_defaults(input, in_a_run);
+  return true;
 }
 
 std::vector<double> NepConfig::cutoffs(const std::vector<double> &given, int ntypes)

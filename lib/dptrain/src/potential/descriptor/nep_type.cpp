@@ -1,5 +1,6 @@
 #include "potential/descriptor/nep_type.h"
 
+#include <cmath>
 #include <fmt/format.h>
 
 #include "potential/descriptor/nep.h"
@@ -34,10 +35,12 @@ void NepType::add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &
   }
 }
 
-void NepType::draw(const ModelConfig &, const ParameterBlock &block, RandomEngine &engine,
+void NepType::draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
                    double *values) const
 {
-  for (std::size_t k = 0; k < block.size; ++k) values[k] = random_normal(engine);
+  const double functions = static_cast<double>(block.shape[1]) / model.ntypes();
+  for (std::size_t k = 0; k < block.size; ++k)
+    values[k] = random_normal(engine) / std::sqrt(functions);
 }
 
 std::unique_ptr<Descriptor<double>> NepType::make_double(const ModelData &data) const

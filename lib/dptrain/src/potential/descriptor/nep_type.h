@@ -10,6 +10,7 @@ class NepType final : public DescriptorType {
   std::vector<std::string> names() const override { return {"nep"}; }
   std::unique_ptr<DescriptorConfig> make_config() const override;
   DescriptorConstants constants(const ModelConfig &model, const Statistics &found) const override;
+  bool has_scaler() const override { return true; }
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

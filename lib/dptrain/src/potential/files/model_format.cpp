@@ -7,6 +7,7 @@
 
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/files/pth_file.h"
+#include "input/nep_in.h"
 #include "io/file.h"
 #include "potential/files/dp_format.h"
 #include "potential/files/nep_file.h"
@@ -60,7 +61,7 @@ const std::vector<ModelFormat> &model_formats()
          return Hdf5File::is_hdf5(bytes) && Hdf5File::open(bytes, path).has(checkpoint_group);
        },
        read_model_of_checkpoint, nullptr, nullptr},
-      {"NEP of GPUMD", "nep.txt",
+      {"NEP of GPUMD", ".txt",
        [](const std::string &bytes, const std::string &) { return is_nep(bytes); },
        [](const std::string &path, bool) { return read_nep(path); }, not_nep_because, write_nep},
       // after the checkpoint, which is one, too
@@ -125,9 +126,12 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
 bool is_input_file(const std::string &path)
 {
   if (path.ends_with(".json")) return true;
-  std::ifstream file(path);
-  char first = 0;
-  return (file >> first) && first == '{';
+  constexpr std::size_t most = 4096;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(most, '\0');
+  file.read(begin.data(), most);
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  return first_of(begin) == '{' || is_nep_in(begin);
 }
 
 }  // namespace dptrain

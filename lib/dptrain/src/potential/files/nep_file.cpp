@@ -265,6 +265,22 @@ class Numbers {
 
 constexpr std::size_t flexible_numbers = 10;  // of a pair of elements
 
+/// Of a file, of an element or of all.
+struct Net {
+  std::span<const double> weights, bias, output, energy;
+};
+
+// NEP4 has one energy for all elements. Those of single elements go through one more neuron, the last one, which is constant: its
+// weights are zero, and its bias is so large that tanh is 1 in any precision.
+constexpr double constant_bias = -20.0;
+
+bool ends_with_constant(const Net &net)
+{
+  const auto weights = net.weights.last(net.weights.size() / net.bias.size());
+  return std::tanh(-net.bias.back()) == 1.0 &&
+         std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0.0; });
+}
+
 /// Puts numbers into the arrays of a model, by their names.
 class Parameters {
  public:
@@ -348,7 +364,6 @@ ModelData read_nep(const std::string &path)
 
   config.rcut = *std::max_element(own->rcut_radial.begin(), own->rcut_radial.end());
   config.cutoff_source = CutoffSource::input;
-  config.fitting_neuron = {neurons};
   config.fitting_activation = "tanh";
   config.fitting_resnet_dt = false;
   const auto parts = coefficient_parts(*own);
@@ -365,22 +380,27 @@ ModelData read_nep(const std::string &path)
   if (flexible) numbers.expect("ZBL", pairs * flexible_numbers);
   numbers.check();
 
+  std::vector<Net> of_file;
+  for (std::size_t net = 0; net < nets; ++net)
+    of_file.push_back({numbers.take(size * width), numbers.take(width), numbers.take(width),
+                       numbers.take(biases)});
+  const bool has_energy_neuron =
+      width > 1 && std::all_of(of_file.begin(), of_file.end(), ends_with_constant);
+  const std::size_t hidden = has_energy_neuron ? width - 1 : width;
+  config.fitting_neuron = {static_cast<int>(hidden)};
   config.descriptor = std::move(own);
   Parameters parameters(config);
   std::vector<double> energies(ntypes, 0.0);
-  for (std::size_t net = 0; net < nets; ++net) {
-    const auto weights = numbers.take(size * width), bias = numbers.take(width),
-               output = numbers.take(width), own_energy = numbers.take(biases);
-    for (int type = 0; type < ntypes; ++type) {
-      if (nets > 1 && type != static_cast<int>(net)) continue;
-      double *w = parameters.net(type, 0, "w"), *b = parameters.net(type, 0, "b");
-      for (std::size_t n = 0; n < width; ++n) {
-        for (std::size_t d = 0; d < size; ++d) w[d * width + n] = weights[n * size + d];
-        b[n] = -bias[n];
-      }
-      std::copy(output.begin(), output.end(), parameters.net(type, 1, "w"));
-      if (biases > 0) energies[type] = -own_energy[0];
+  for (int type = 0; type < ntypes; ++type) {
+    const Net &net = of_file[nets == 1 ? 0 : type];
+    double *w = parameters.net(type, 0, "w"), *b = parameters.net(type, 0, "b");
+    for (std::size_t n = 0; n < hidden; ++n) {
+      for (std::size_t d = 0; d < size; ++d) w[d * hidden + n] = net.weights[n * size + d];
+      b[n] = -net.bias[n];
     }
+    std::copy_n(net.output.begin(), hidden, parameters.net(type, 1, "w"));
+    if (has_energy_neuron) energies[type] += net.output.back();
+    if (biases > 0) energies[type] -= net.energy[0];
   }
   const double common = numbers.take(1)[0];
   for (double &energy : energies) energy -= common;
@@ -433,24 +453,26 @@ void write_nep(const std::string &path, const ModelData &data)
   for (int type = 0; type < ntypes; ++type)
     energies.push_back(data.out_bias[type] + data.bias_atom_e[type] +
                        *parameters.net(type, 1, "b"));
+  const double common = energies[0];
   const bool one_energy = std::all_of(energies.begin(), energies.end(),
-                                      [&](double e) { return std::abs(e - energies[0]) < same; });
+                                      [&](double e) { return std::abs(e - common) < same; });
   const std::optional<NepZblText> zbl =
       config.terms.empty() ? std::nullopt
                            : std::optional(nep_zbl_text(*config.terms[0].get(), config));
-  std::string text = fmt::format("{}{} {} {}\n", one_energy ? "nep4" : "nep5", zbl ? "_zbl" : "",
-                                 ntypes, joined(config.type_map));
+  std::string text = fmt::format("nep4{} {} {}\n", zbl ? "_zbl" : "", ntypes, joined(config.type_map));
   if (zbl) text += zbl->line + "\n";
   text += "cutoff";
   const bool by_element = own.rcut_radial.size() > 1 || own.rcut_angular.size() > 1;
   const std::vector<double> radial = own.cutoffs(own.rcut_radial, by_element ? ntypes : 1),
                             angular = own.cutoffs(own.rcut_angular, by_element ? ntypes : 1);
   for (std::size_t k = 0; k < radial.size(); ++k)
-    text += fmt::format(" {:g} {:g}", radial[k], angular[k]);
-  // largest numbers of neighbors, of which programs make room for lists: those of atoms at usual densities
-  constexpr double atoms_per_volume = 0.15, four_thirds_pi = 4.18879020478639;
+    text += fmt::format(" {} {}", radial[k], angular[k]);
+  // largest numbers of neighbors, for which GPUMD makes room, and 819 at most: those of atoms as dense as in diamond
+  constexpr double atoms_per_volume = 0.18, four_thirds_pi = 4.18879020478639;
+  constexpr int most = 819;
   const auto neighbors = [&](double rcut) {
-    return static_cast<int>(std::ceil(four_thirds_pi * rcut * rcut * rcut * atoms_per_volume));
+    const double number = std::ceil(four_thirds_pi * rcut * rcut * rcut * atoms_per_volume);
+    return static_cast<int>(std::min<double>(most, number));
   };
   text += fmt::format(" {} {}\n", neighbors(*std::max_element(radial.begin(), radial.end())),
                       neighbors(*std::max_element(angular.begin(), angular.end())));
@@ -459,19 +481,22 @@ void write_nep(const std::string &path, const ModelData &data)
   std::vector<int> flags{own.has_222 ? 2 : 0, own.has_1111, own.has_112,
                          own.has_123,         own.has_233,  own.has_134};
   while (flags.size() > 2 && flags.back() == 0) flags.pop_back();
-  text += fmt::format("l_max {} {}\nANN {} 0\n", own.l_max, joined(flags), width);
+  text += fmt::format("l_max {} {}\nANN {} 0\n", own.l_max, joined(flags),
+                      one_energy ? width : width + 1);
 
-  const auto add = [&](double number) { text += fmt::format("{:15.7e}\n", number); };
+  const auto add = [&](double number) { text += fmt::format("{}\n", number); };
   for (int type = 0; type < ntypes; ++type) {
     const double *w = parameters.net(type, 0, "w"), *b = parameters.net(type, 0, "b"),
                  *output = parameters.net(type, 1, "w");
     for (std::size_t n = 0; n < width; ++n)
       for (std::size_t d = 0; d < size; ++d) add(w[d * width + n]);
+    for (std::size_t d = 0; d < size && !one_energy; ++d) add(0.0);
     for (std::size_t n = 0; n < width; ++n) add(-b[n]);
+    if (!one_energy) add(constant_bias);
     for (std::size_t n = 0; n < width; ++n) add(output[n]);
-    if (!one_energy) add(-energies[type]);
+    if (!one_energy) add(energies[type] - common);
   }
-  add(one_energy ? -energies[0] : 0.0);
+  add(-common);
   for (const CoefficientPart &part : coefficient_parts(own))
     for_coefficients(
         part.channels, part.functions, ntypes, [&](int n, int k, int a, int b, std::size_t) {

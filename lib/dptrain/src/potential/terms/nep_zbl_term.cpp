@@ -149,7 +149,7 @@ NepZblPair NepZblConfig::between(const std::string &a, const std::string &b) con
   return pair;
 }
 
-const NepZblConfig &own_settings(const EnergyTermConfig &config)
+const NepZblConfig &nep_zbl_settings(const EnergyTermConfig &config)
 {
   return dynamic_cast<const NepZblConfig &>(config);
 }
@@ -233,10 +233,10 @@ bool is_nep_zbl(const EnergyTermConfig &config)
 
 NepZblText nep_zbl_text(const EnergyTermConfig &config, const ModelConfig &model)
 {
-  const NepZblConfig &own = own_settings(config);
+  const NepZblConfig &own = nep_zbl_settings(config);
   NepZblText text;
-  text.line = fmt::format("zbl {:g} {:g}", own.inner, own.outer);
-  if (own.factor) text.line += fmt::format(" {:g}", *own.factor);
+  text.line = fmt::format("zbl {} {}", own.inner, own.outer);
+  if (own.factor) text.line += fmt::format(" {}", *own.factor);
   for (std::size_t a = 0; a < model.type_map.size() && !own.pairs.empty(); ++a)
     for (std::size_t b = a; b < model.type_map.size(); ++b) {
       const NepZblPair pair = own.between(model.type_map[a], model.type_map[b]);

@@ -12,6 +12,7 @@
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
+#include "session/learning/descriptor_scale.h"
 
 namespace dptrain {
 
@@ -40,16 +41,25 @@ std::string composition_of(const WholeFrame &frame, const std::vector<std::strin
   return text;
 }
 
+std::vector<const Frame *> pointers(const std::vector<Frame> &frames)
+{
+  std::vector<const Frame *> all;
+  for (const Frame &frame : frames) all.push_back(&frame);
+  return all;
+}
+
 }  // namespace
 
 ModelData new_model(const Communicator &comm, const ModelConfig &config,
-                    const Statistics &statistics, const std::string &model_def_script)
+                    const Statistics &statistics, const std::string &model_def_script,
+                    const std::function<std::vector<const Frame *>()> &frames)
 {
   ModelData data;
   guarded(comm, [&] {
     if (comm.rank() == 0) data = new_deep_pot(config, statistics, model_def_script);
   });
   broadcast(comm, data);
+  if (has_scaler(data.config)) scale_descriptor(comm, data, frames());
   return data;
 }
 
@@ -101,9 +111,7 @@ bool ModelFactory::read_statistics(std::string &said)
 void ModelFactory::collect_statistics(const std::vector<Frame> &frames)
 {
   statistics_ = Statistics(config_.ntypes(), statistics_settings(config_));
-  std::vector<const Frame *> all;
-  for (const Frame &frame : frames) all.push_back(&frame);
-  const BatchShares shares(all, *comm_);
+  const BatchShares shares(pointers(frames), *comm_);
   guarded(*comm_, [&] {
     for (const Frame *share : shares.frames()) statistics_.add(share->weighted_domain());
   });
@@ -120,7 +128,8 @@ ModelData ModelFactory::make(const std::vector<Frame> &frames, std::string &said
 {
   if (options_.stat.empty() || !read_statistics(said)) collect_statistics(frames);
   complete(config_, statistics_, neighbor_margin);
-  return new_model(*comm_, config_, statistics_, model_def_script_);
+  return new_model(*comm_, config_, statistics_, model_def_script_,
+                   [&] { return pointers(frames); });
 }
 
 }  // namespace dptrain

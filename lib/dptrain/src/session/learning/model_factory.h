@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +18,11 @@
 
 namespace dptrain {
 
-/// A new model from an input and the statistics of frames. The same on all ranks. Collective.
+/// A new model from an input and the statistics of frames; `frames` gives some of these, and is called where the model depends on
+/// them. The same on all ranks. Collective.
 ModelData new_model(const Communicator &comm, const ModelConfig &config,
-                    const Statistics &statistics, const std::string &model_def_script);
+                    const Statistics &statistics, const std::string &model_def_script,
+                    const std::function<std::vector<const Frame *>()> &frames);
 
 /// Makes the model of an online session: from its first frames, or from the statistics file of an earlier one. Collective.
 class ModelFactory {

@@ -24,6 +24,7 @@ class NepConfig final : public DescriptorConfig {
   bool measures_distance() const override { return true; }
   const Keys<DescriptorConfig> &table() const override;
   void complete(JsonReader &section, ModelConfig &model) override;
+  bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
   /// By type, of one number for all or one for each.

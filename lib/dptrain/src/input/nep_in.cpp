@@ -1,0 +1,227 @@
+// Keywords: GPUMD's manual, "nep.in input file".
+
+#include "input/nep_in.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "base/nearest_name.h"
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words words_of(std::string line)
+{
+  line.erase(std::min(line.find('#'), line.size()));
+  std::istringstream stream(line);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<double> number_of(const std::string &word)
+{
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool is_number = code == std::errc() && end == word.data() + word.size();
+  return is_number && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+class NepIn {
+ public:
+  explicit NepIn(const std::string &path) : path_(path) {}
+
+  void read(const std::string &text)
+  {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      ++line_;
+      const Words words = words_of(line);
+      if (!words.empty()) read_line(words[0], {words.begin() + 1, words.end()});
+    }
+  }
+
+  json document() const
+  {
+    json descriptor = descriptor_, fitting = {{"neuron", neurons_}}, data;
+    descriptor["type"] = "nep";
+    json model{{"type_map", elements_}, {"descriptor", descriptor}, {"fitting_net", fitting}};
+    if (zbl_ > 0.0) {
+      json term{{"type", "nep_zbl"}, {"inner", 0.5 * zbl_}, {"outer", zbl_}};
+      if (factor_ > 0.0) term["factor"] = factor_;
+      model["terms"] = {term};
+    }
+    data["training_data"] = {{"systems", {"train.xyz"}}};
+    if (std::filesystem::exists("test.xyz"))
+      data["validation_data"] = {{"systems", {"test.xyz"}}};
+    return {{"model", model}, {"training", data}, {ignored_of_nep_in, ignored_}};
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string &what) const
+  {
+    throw Error(fmt::format("{}: line {}: {}", path_, line_, what));
+  }
+  double number(const Words &words, std::size_t k) const
+  {
+    const std::optional<double> value =
+        k < words.size() ? number_of(words[k]) : std::nullopt;
+    if (!value)
+      fail(k < words.size() ? fmt::format("found '{}', expected a number", words[k])
+                            : "a number is missing at its end");
+    return *value;
+  }
+  int whole(const Words &words, std::size_t k) const
+  {
+    const double value = number(words, k);
+    constexpr double most = 1e6;
+    if (value != std::floor(value) || value < 0.0 || value > most)
+      fail(fmt::format("found '{}', expected a whole number", words[k]));
+    return static_cast<int>(value);
+  }
+  void count(const std::string &key, const Words &words, std::size_t least, std::size_t most) const
+  {
+    if (words.size() < least || words.size() > most)
+      fail(least == most ? fmt::format("{} has {} values, expected {}", key, words.size(), least)
+                         : fmt::format("{} has {} values, expected {} to {}", key, words.size(),
+                                       least, most));
+  }
+
+  void read_line(const std::string &key, const Words &words)
+  {
+    using Read = std::function<void(const Words &)>;
+    const auto two = [this, &key](const char *first, const char *second) {
+      return [=, this](const Words &values) {
+        count(key, values, 2, 2);
+        descriptor_[first] = whole(values, 0);
+        descriptor_[second] = whole(values, 1);
+      };
+    };
+    const auto only = [this, &key](int allowed, const char *what) {
+      return [=, this](const Words &values) {
+        if (whole(values, 0) != allowed)
+          fail(fmt::format("{} {} is {}: only {} can be trained here", key, values[0], what,
+                           allowed));
+      };
+    };
+    const std::map<std::string, Read> keywords{
+        {"type", [this](const Words &values) { read_elements(values); }},
+        {"version", only(4, "another form of the net")},
+        {"model_type", only(0, "no potential")},
+        {"charge_mode", only(0, "a potential with charges of GPUMD")},
+        {"prediction", only(0, "no training (dptrain test evaluates)")},
+        {"cutoff", [this](const Words &values) { read_cutoffs(values); }},
+        {"n_max", two("n_max_radial", "n_max_angular")},
+        {"basis_size", two("basis_size_radial", "basis_size_angular")},
+        {"l_max", [this](const Words &values) { read_degrees(values); }},
+        {"neuron", [this](const Words &values) { read_neurons(values); }},
+        {"zbl", [this](const Words &values) { zbl_ = number(values, 0); }},
+        {"use_typewise_cutoff_zbl",
+         [this](const Words &values) { factor_ = values.empty() ? 0.7 : number(values, 0); }},
+        {"fine_tune",
+         [this](const Words &) {
+           fail("fine_tune: remove the line, and give the potential to 'dptrain train' with "
+                "--finetune, or to pair_coeff");
+         }},
+    };
+    const Words without_meaning{
+        "lambda_1",         "lambda_2",        "lambda_e",   "lambda_f",      "lambda_v",
+        "lambda_q",         "lambda_z",        "lambda_shear", "batch",       "population",
+        "generation",       "type_weight",     "force_delta",  "import_q_scaler",
+        "output_interval",  "save_potential",  "output_descriptor", "atomic_v"};
+    const auto found = keywords.find(key);
+    if (found != keywords.end()) return found->second(words);
+    if (std::find(without_meaning.begin(), without_meaning.end(), key) != without_meaning.end()) {
+      ignored_.push_back(key);
+      return;
+    }
+    Words names = without_meaning;
+    for (const auto &[name, read] : keywords) names.push_back(name);
+    fail(fmt::format("'{}' is no keyword of nep.in that is known here; the nearest is {}", key,
+                     nearest_name(key, names)));
+  }
+
+  void read_elements(const Words &words)
+  {
+    const int number = whole(words, 0);
+    if (number < 1 || static_cast<int>(words.size()) != number + 1)
+      fail(fmt::format("type has {} elements behind the number {}", words.size() - 1, number));
+    elements_.assign(words.begin() + 1, words.end());
+  }
+
+  // Of all elements, or of each.
+  void read_cutoffs(const Words &words)
+  {
+    if (words.size() < 2 || words.size() % 2 != 0)
+      fail(fmt::format("cutoff has {} values, expected 2, or 2 for each element", words.size()));
+    std::vector<double> radial, angular;
+    for (std::size_t k = 0; k < words.size(); k += 2) {
+      radial.push_back(number(words, k));
+      angular.push_back(number(words, k + 1));
+    }
+    descriptor_["rcut_radial"] = radial;
+    descriptor_["rcut_angular"] = angular;
+  }
+
+  void read_degrees(const Words &words)
+  {
+    count("l_max", words, 1, 7);
+    descriptor_["l_max"] = whole(words, 0);
+    const auto is_set = [&](std::size_t k) { return k < words.size() && whole(words, k) != 0; };
+    descriptor_["l_max_4body"] = is_set(1) ? 2 : 0;
+    descriptor_["l_max_5body"] = is_set(2) ? 1 : 0;
+    const char *flags[] = {"has_112", "has_123", "has_233", "has_134"};
+    for (std::size_t k = 0; k < std::size(flags); ++k) descriptor_[flags[k]] = is_set(3 + k);
+  }
+
+  void read_neurons(const Words &words)
+  {
+    count("neuron", words, 1, 2);
+    neurons_.clear();
+    for (std::size_t k = 0; k < words.size(); ++k)
+      if (const int neurons = whole(words, k); neurons > 0) neurons_.push_back(neurons);
+    if (neurons_.empty()) fail("neuron 0: expected 1 or more");
+  }
+
+  const std::string path_;
+  int line_ = 0;
+  Words elements_, ignored_;
+  std::vector<int> neurons_{30};
+  json descriptor_ = json::object();
+  double zbl_ = 0.0, factor_ = 0.0;
+};
+
+}  // namespace
+
+bool is_nep_in(const std::string &text)
+{
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Words words = words_of(line);
+    if (words.size() > 1 && words[0] == "type" && number_of(words[1])) return true;
+  }
+  return false;
+}
+
+std::string json_of_nep_in(const std::string &text, const std::string &path)
+{
+  NepIn input(path);
+  input.read(text);
+  return input.document().dump(2);
+}
+
+}  // namespace dptrain
