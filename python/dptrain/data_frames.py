@@ -38,6 +38,7 @@ class Frame:
     predicted: bool = False  # by a model within the code, no reference
     unread: dict = field(default_factory=dict)  # "energy", "forces", "virial": a name that may mean it and is not read; "names": all
     charge: float | None = None  # e, of all atoms
+    weight: float | None = None  # of the frame in a training; None: 1
 
     def identity(self):
         """What tells a configuration from others, to six decimals."""
@@ -119,14 +120,20 @@ def frame_of(atoms, names=None):
     frame.forces = None if forces is None or np.shape(forces) != (len(atoms), 3) else np.array(forces, float)
     frame.virial = virial_of(scalars, names, atoms)
     frame.charge = charge_of(atoms)
+    frame.weight = number_of(atoms, ("weight",))
     frame.unread = unread_names(frame, scalars, columns)
     return frame
 
 
 def charge_of(atoms):
-    """The total charge of ASE's Atoms, e, as this package's reader of extended XYZ finds it; None: they do not tell."""
-    charge, _ = preferred(atoms.info, ("total_charge", "charge"))
-    return float(charge) if isinstance(charge, (int, float, np.number)) and np.isfinite(charge) else None
+    """The total charge of ASE's Atoms, e; None: they do not tell."""
+    return number_of(atoms, ("total_charge", "charge"))
+
+
+def number_of(atoms, names):
+    """What ASE's Atoms tell by one of these names, as this package's reader of extended XYZ finds it; None: nothing."""
+    number, _ = preferred(atoms.info, names)
+    return float(number) if isinstance(number, (int, float, np.number)) and np.isfinite(number) else None
 
 
 def virial_of(scalars, names, atoms):

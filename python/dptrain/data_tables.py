@@ -240,15 +240,16 @@ def read_deepmd(path, options):
             continue
         sets = [name for name in folders if name.startswith("set.")]
         mixed = any((Path(folder) / name / "real_atom_types.npy").exists() for name in sets)
-        charges = charges_of(folder, sets)
-        if mixed and charges is not None:
-            raise ReadError(f"{folder} has total charges of systems with mixed types, which are not converted: train with the folder as it is")
+        charges, weights = (numbers_of(folder, sets, name) for name in ("total_charge", "frame_weight"))
+        if mixed and (charges is not None or weights is not None):
+            raise ReadError(f"{folder} has total charges or weights of systems with mixed types, which are not converted: train with the folder as it is")
         for k, frame in enumerate(read_dpdata(folder, options, "deepmd/npy/mixed" if mixed else "deepmd/npy")):
             frame.charge = None if charges is None else float(charges[k])
+            frame.weight = None if weights is None else float(weights[k])
             yield frame
 
 
-def charges_of(folder, sets):
-    """Total charges of the frames of a system in DeePMD-kit's npy format, which dpdata does not read; None: it has none."""
-    paths = [Path(folder) / name / "total_charge.npy" for name in sorted(sets)]
+def numbers_of(folder, sets, name):
+    """One number for each frame of a system in DeePMD-kit's npy format that dpdata does not read; None: it has none."""
+    paths = [Path(folder) / part / f"{name}.npy" for part in sorted(sets)]
     return np.concatenate([np.load(path).ravel() for path in paths]) if paths and all(path.exists() for path in paths) else None

@@ -28,6 +28,7 @@ def extxyz(frame):
     comment += "" if frame.energy is None else f" energy={text_of(frame.energy)}"
     comment += "" if frame.virial is None else f' virial="{text_of(frame.virial)}"'
     comment += "" if frame.charge is None else f" total_charge={text_of(frame.charge)}"
+    comment += "" if frame.weight is None else f" weight={text_of(frame.weight)}"
     comment += ' pbc="' + " ".join("FT"[flag] for flag in frame.periodic) + '"'
     columns = frame.positions if frame.forces is None else np.hstack([frame.positions, frame.forces])
     return "\n".join([str(len(frame.symbols)), comment, *(f"{name} {text_of(row)}" for name, row in zip(frame.symbols, columns))]) + "\n"
@@ -73,7 +74,7 @@ class DeepmdWriter:
         """Raises ReadError for a frame that is periodic in one or two directions."""
         if any(frame.periodic) and not all(frame.periodic):
             raise ReadError(f"{self.path}: DeePMD-kit's format has no frames that are periodic in one or two directions: write extended XYZ, TO.xyz")
-        labels = tuple(name for name in ("energy", "forces", "virial", "charge") if getattr(frame, name) is not None)
+        labels = tuple(name for name in ("energy", "forces", "virial", "charge", "weight") if getattr(frame, name) is not None)
         key = (tuple(sorted(Counter(frame.symbols).items())), frame.cell is not None, labels)
         symbols, frames = self.systems.setdefault(key, (list(frame.symbols), []))
         self.seen.update(dict.fromkeys(frame.symbols))
@@ -115,7 +116,7 @@ def system_name(symbols, type_map, periodic, labels):
     name = "".join(f"{element}{count[element]}" for element in type_map if count[element])
     name += "" if periodic else "_nopbc"
     name += "".join(f"_no{short}" for label, short in (("energy", "energy"), ("forces", "force"), ("virial", "virial")) if label not in labels)
-    return name + ("_charge" if "charge" in labels else "")
+    return name + ("_charge" if "charge" in labels else "") + ("_frame_weight" if "weight" in labels else "")
 
 
 def write_system(folder, symbols, type_map, frames):
@@ -132,6 +133,6 @@ def write_system(folder, symbols, type_map, frames):
         arrays.mkdir()
         np.save(arrays / "coord.npy", np.stack([frame.positions.ravel() for frame in part]))
         np.save(arrays / "box.npy", np.stack([(np.eye(3) if frame.cell is None else frame.cell).ravel() for frame in part]))
-        for label, name in (("energy", "energy"), ("forces", "force"), ("virial", "virial"), ("charge", "total_charge")):
+        for label, name in (("energy", "energy"), ("forces", "force"), ("virial", "virial"), ("charge", "total_charge"), ("weight", "frame_weight")):
             if getattr(first, label) is not None:
                 np.save(arrays / f"{name}.npy", np.stack([np.ravel(getattr(frame, label)) for frame in part]))

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -87,11 +88,25 @@ class Descriptors : public testing::TestWithParam<std::string> {
     if (!find_descriptor_type("gaussians")) add_descriptor_type(std::make_unique<GaussianType>());
     json document = json::parse(R"({"model": {
       "type_map": ["A", "B"], "fitting_net": {"neuron": [8, 8], "seed": 4}}})");
-    document["model"]["descriptor"] = json::parse(
-        name == "gaussians"
-            ? R"({"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3})"
-            : R"({"type": "power_spectrum", "rcut": 3.2, "rcut_smth": 1.0, "n_max": 4, "axis_neuron": 2,
-                  "l_max": 2, "n_basis": 5, "seed": 3})");
+    const char *power_spectrum =
+        R"({"type": "power_spectrum", "rcut": 3.2, "rcut_smth": 1.0, "n_max": 4, "axis_neuron": 2,
+            "l_max": 2, "n_basis": 5, "seed": 3})";
+    // all products of three and four coefficients, and cutoffs of each element with the largest degree
+    const std::map<std::string, const char *> others{
+        {"gaussians",
+         R"({"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3})"},
+        {"nep",
+         R"({"type": "nep", "rcut_radial": 3.2, "rcut_angular": 2.9, "n_max_radial": 2,
+             "n_max_angular": 1, "basis_size_radial": 3, "basis_size_angular": 4, "l_max": 4,
+             "l_max_4body": 2, "l_max_5body": 1, "has_112": true, "has_123": true,
+             "has_233": true, "has_134": true, "seed": 3})"},
+        {"nep_of_elements",
+         R"({"type": "nep", "rcut_radial": [3.2, 2.8], "rcut_angular": [3.0, 2.5],
+             "n_max_radial": 1, "n_max_angular": 2, "basis_size_radial": 4,
+             "basis_size_angular": 2, "l_max": 8, "seed": 3})"}};
+    const auto other = others.find(name);
+    document["model"]["descriptor"] =
+        json::parse(other == others.end() ? power_spectrum : other->second);
     if (!find_energy_term_type("exponentials"))
       add_energy_term_type(std::make_unique<ExponentialType>());
     if (name == "with_term")
@@ -113,7 +128,8 @@ class Descriptors : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Descriptors, testing::Values("gaussians", "power_spectrum", "with_term"),
+INSTANTIATE_TEST_SUITE_P(, Descriptors, testing::Values("gaussians", "power_spectrum", "with_term", "nep",
+                                         "nep_of_elements"),
                          [](const auto &info) { return info.param; });
 
 class OtherDescriptor : public Descriptors {};

@@ -81,6 +81,7 @@ std::string system_name(const WholeFrame &frame, const std::vector<std::string> 
   if (!frame.label.virial) name += "_novirial";
   if (!frame.label.force_weight.empty()) name += "_weighted";
   if (frame.charge) name += "_charge";
+  if (frame.label.frame_weight != 1.0) name += "_frame_weight";
   return name;
 }
 
@@ -93,6 +94,7 @@ std::vector<Row> rows_of(const WholeFrame &frame, const std::vector<std::size_t>
   if (!label.force.empty()) rows.push_back({"force.npy", reorder(label.force, order)});
   if (label.virial) rows.push_back({"virial.npy", {label.virial->begin(), label.virial->end()}});
   if (frame.charge) rows.push_back({"total_charge.npy", {*frame.charge}});
+  if (label.frame_weight != 1.0) rows.push_back({"frame_weight.npy", {label.frame_weight}});
   // DeePMD-kit's only weights of forces; its term pf counts them
   if (!label.force_weight.empty())
     rows.push_back({"atom_pref.npy", reorder(label.force_weight, order)});

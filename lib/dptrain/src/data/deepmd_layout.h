@@ -19,6 +19,7 @@ enum class Item {
   force,
   virial,
   charge,
+  frame_weight,
   atom_energy,
   atom_pref,
   atom_ener_coeff,

@@ -178,6 +178,8 @@ WholeFrame DeepmdSystem::read(std::int64_t index) const
   }
   const auto charge = row_of(place, Item::charge, real);
   if (!charge.empty()) frame.charge = charge.front();
+  const auto weight = row_of(place, Item::frame_weight, real);
+  if (!weight.empty()) frame.label.frame_weight = weight.front();
   read_labels(place, real, frame.label);
   return frame;
 }

@@ -107,6 +107,7 @@ class FrameParser {
     frame_.label.energy = header_.energy;
     frame_.label.virial = header_.virial;
     frame_.charge = header_.charge;
+    frame_.label.frame_weight = header_.weight;
     if (!frame_.periodic) return;
     frame_.box = *header_.lattice;
     if (directions < 3) frame_.box = add_vacuum(frame_.box, periodic, frame_.coord);

@@ -64,7 +64,7 @@ const std::pair<std::string, std::string> *find_key(const Pairs &pairs, const st
 /// Keys that are read, in lower case, without the prefixes of reference values.
 const std::vector<std::string> known_keys{"lattice",     "properties",  "pbc",     "energy",
                                           "free_energy", "virial",      "virials", "stress",
-                                          "charge",      "total_charge"};
+                                          "charge",      "total_charge", "weight"};
 
 /// Words of an array: blanks, commas and brackets separate.
 std::vector<std::string> items_of(std::string text)
@@ -304,6 +304,16 @@ std::optional<double> charge_of(const Pairs &pairs, const std::string &where)
   return is_one ? std::optional(number) : std::nullopt;
 }
 
+// Of the frame in a training, as GPUMD has it.
+double weight_of(const Pairs &pairs, const std::string &where)
+{
+  const double weight = number_of(best(pairs, {"weight"}), where).value_or(1.0);
+  if (weight < 0.0)
+    throw Error(fmt::format("{}: weight={}: how much a frame counts is a number of at least 0",
+                            where, weight));
+  return weight;
+}
+
 }  // namespace
 
 ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where)
@@ -355,6 +365,7 @@ ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where
   read_cell(pairs, where, header);
   header.energy = number_of(best(pairs, energy_names), where);
   header.charge = charge_of(pairs, where);
+  header.weight = weight_of(pairs, where);
   read_virial(pairs, where, header);
   header.columns = columns_of(pairs, where);
   return header;

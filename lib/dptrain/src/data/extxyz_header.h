@@ -24,6 +24,7 @@ struct ExtxyzHeader {
   std::array<bool, 3> periodic{};
   std::optional<double> energy;
   std::optional<double> charge;  ///< e, of all atoms
+  double weight = 1.0;           ///< of the frame in a training
   std::optional<std::array<double, 9>> virial;
   ExtxyzColumns columns;
 };

@@ -37,6 +37,8 @@ std::string comment(const WholeFrame &frame, const std::string &note)
     text +=
         fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9)) + stress_of(frame);
   if (frame.charge) text += fmt::format(" total_charge={}", extxyz_numbers(&*frame.charge, 1));
+  if (label.frame_weight != 1.0)
+    text += fmt::format(" weight={}", extxyz_numbers(&label.frame_weight, 1));
   text += frame.periodic ? " pbc=\"T T T\"" : " pbc=\"F F F\"";
   text += fmt::format(" step={}", frame.step);
   return note.empty() ? text : text + " " + note;

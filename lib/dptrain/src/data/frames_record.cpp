@@ -18,9 +18,11 @@ constexpr std::uint32_t version = 4, order_mark = 0x01020304;
 constexpr std::int64_t fixed_header_size = 24;  // the names follow
 constexpr std::int64_t record_header_size = 16;
 constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_virial = 8,
-                        held_out = 16, with_weight = 32, with_baseline = 64, with_charge = 128;
+                        held_out = 16, with_weight = 32, with_baseline = 64, with_charge = 128,
+                        with_frame_weight = 256;
 constexpr std::uint64_t known_flags = periodic | with_energy | with_force | with_virial | held_out |
-                                      with_weight | with_baseline | with_charge;
+                                      with_weight | with_baseline | with_charge |
+                                      with_frame_weight;
 
 /// CRC-32 of ISO 3309 (polynomial 0xEDB88320, reflected).
 std::uint32_t crc32(const std::string &bytes)
@@ -184,7 +186,8 @@ std::string frames_record(const WholeFrame &frame)
       (frame.periodic ? periodic : 0) | (label.energy ? with_energy : 0) |
       (label.force.empty() ? 0 : with_force) | (label.virial ? with_virial : 0) |
       (frame.held_out ? held_out : 0) | (label.force_weight.empty() ? 0 : with_weight) |
-      (frame.baseline ? with_baseline : 0) | (frame.charge ? with_charge : 0);
+      (frame.baseline ? with_baseline : 0) | (frame.charge ? with_charge : 0) |
+      (label.frame_weight != 1.0 ? with_frame_weight : 0);
   const std::size_t length = 3 * frame.type.size();
   if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length) ||
       (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()) ||
@@ -212,6 +215,7 @@ std::string frames_record(const WholeFrame &frame)
     put(bytes, virial.data(), 9);
   }
   if (frame.charge) put(bytes, &*frame.charge, 1);
+  if (flags & with_frame_weight) put(bytes, &label.frame_weight, 1);
   const std::uint64_t size = bytes.size();
   const std::uint32_t crc = crc32(bytes), zero = 0;
   std::string record;
@@ -258,6 +262,7 @@ WholeFrame unpack_frame(const std::string &bytes, const FramesHeader &header,
     in.get(baseline.virial.emplace().data(), 9);
   }
   if (flags & with_charge) in.get(&frame.charge.emplace(), 1);
+  if (flags & with_frame_weight) in.get(&frame.label.frame_weight, 1);
   return frame;
 }
 

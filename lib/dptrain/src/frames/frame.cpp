@@ -81,6 +81,7 @@ Frame Frame::without_atoms() const
   frame.charge = charge;
   frame.label.energy = label.energy;
   frame.label.virial = label.virial;
+  frame.label.frame_weight = label.frame_weight;
   frame.halo = empty_halo();
   return frame;
 }

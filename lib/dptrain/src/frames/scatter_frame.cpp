@@ -308,6 +308,7 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
     }
 
     frame.label.energy = whole.label.energy;
+    frame.label.frame_weight = whole.label.frame_weight;
     frame.label.virial = whole.label.virial;
     for (int i : owners.mine) frame.tag.push_back(i + 1);
     frame.label.force = share(whole.label.force, owners);

@@ -94,6 +94,11 @@ Prediction TwoPass::prediction(std::size_t k) const
           has_atoms ? pass.atom_energy.data() : nullptr};
 }
 
+double TwoPass::weight_of(std::size_t frame, std::size_t term) const
+{
+  return passes_[frame].frame->label.frame_weight * shares_[term].weight;
+}
+
 void TwoPass::sum_errors()
 {
   for (std::size_t k = 0; k < num_frames_; ++k)
@@ -111,7 +116,7 @@ void TwoPass::sum_errors()
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const double *sums = sums_of(k, t);
       if (sums[0] == 0.0) continue;
-      loss_sum_ += shares_[t].weight * terms_[t]->value(prediction(k), sums + 1, shares_[t].errors);
+      loss_sum_ += weight_of(k, t) * terms_[t]->value(prediction(k), sums + 1, shares_[t].errors);
     }
 }
 
@@ -137,8 +142,9 @@ void TwoPass::find_seed(std::size_t k)
   bool has_force = false;  // the same on all ranks
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const double *sums = sums_of(k, t);
-    if (sums[0] == 0.0 || shares_[t].weight == 0.0) continue;
-    terms_[t]->add_residual(prediction(k), sums + 1, shares_[t].weight, residual);
+    const double weight = weight_of(k, t);
+    if (sums[0] == 0.0 || weight == 0.0) continue;
+    terms_[t]->add_residual(prediction(k), sums + 1, weight, residual);
     has_force = has_force || terms_[t]->traits().uses_forces;
   }
   std::copy(force_residual_.begin(), force_residual_.end(), pass.force.begin());

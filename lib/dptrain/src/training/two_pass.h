@@ -60,6 +60,7 @@ class TwoPass {
   void check(const Frame &frame) const;
   bool uses_atom_energies(const Label &label) const;
   Prediction prediction(std::size_t frame) const;
+  double weight_of(std::size_t frame, std::size_t term) const;
   void find_seed(std::size_t frame);
   double *sums_of(std::size_t frame, std::size_t term)
   {

@@ -26,8 +26,9 @@ struct Sums {
 void add(Model &model, const Frame &frame, Sums &sums)
 {
   const std::size_t size = sums.squares.size(), ntypes = sums.centers.size();
-  std::vector<double> covariance(ntypes * size * size, 0.0);
+  std::vector<double> covariance(ntypes * size * size, 0.0), force(3 * frame.type.size(), 0.0);
   ForwardOutput out;
+  out.force = force.data();
   out.feature_sum = sums.numbers.data();
   out.feature_covariance = covariance.data();
   const Domain domain = frame.weighted_domain();
