@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import dptrain
@@ -9,12 +11,13 @@ import numpy as np
 import pytest
 
 from labels import NATIVE, assert_same, native_values
-from lammps_runner import run_lammps
+from lammps_runner import console_variables, run_lammps
 
 FOLDER = Path(__file__).resolve().parents[1] / "reference" / "nep"
 REFERENCE = json.loads((FOLDER / "reference.json").read_text())
 # calorine has constants of 15 decimals: C_80 to 6e-12
 RELATIVE = 1e-10
+REFERENCE_MODEL = FOLDER.parent / "two_side" / "model.dp"  # of descriptor se_e2_a
 
 
 @pytest.mark.parametrize("kind", REFERENCE)
@@ -95,3 +98,213 @@ def test_fewer_elements(tmp_path):
     shutil.copy(FOLDER / "nep4_five.txt", tmp_path / "nep.txt")
     text = "units metal\natom_modify map yes\nbox tilt large\nread_data start.data\npair_style dptrain\npair_coeff * * nep.txt O Cu\n" + NATIVE
     assert run_lammps(tmp_path, text).check().thermo()["PotEng"][-1] == pytest.approx(whole.energy, rel=1e-12)
+
+
+def changed(change, kind="nep4_two"):
+    """The lines of a file with a change: a function of the list of lines."""
+    lines = (FOLDER / f"{kind}.txt").read_text().split("\n")
+    change(lines)
+    return "\n".join(lines)
+
+
+def line(number, text):
+    def change(lines):
+        lines[number - 1] = text
+    return change
+
+
+def drop(count):
+    def change(lines):
+        del lines[-count - 1:-1]
+    return change
+
+
+WRONG = {
+    "charges": (line(1, "nep4_charge1 2 Ti O"), ["line 1: a 'nep4_charge1' has charges (qNEP), which is not read"]),
+    "dispersion": (line(1, "nep4_zbl_vdw 2 Ti O"), ["has dispersion"]),
+    "dipole": (line(1, "nep4_dipole 2 Ti O"), ["dipole moments, no energy"]),
+    "polarizability": (line(1, "nep4_polarizability 2 Ti O"), ["polarizabilities, no energy"]),
+    "temperature": (line(1, "nep4_temperature 2 Ti O"), ["a temperature as an input"]),
+    "new kind": (line(1, "nep4_magnetic 2 Ti O"), ["a 'nep4_magnetic' has what this version does not know"]),
+    "new version": (line(1, "nep7 2 Ti O"), ["line 1: found 'nep7': versions of NEP that are read are nep3, nep4 and nep5"]),
+    "number of elements": (line(1, "nep4 3 Ti O"), ["line 1: found 2 elements, expected 3"]),
+    "element twice": (line(1, "nep4 2 O O"), ["line 1: names O twice"]),
+    "no element": (line(1, "nep4 2 Ti Qq"), ["found 'Qq', which is no element up to Pu"]),
+    "new line": (line(2, "spin 1"), ["line 2: found 'spin', expected 'cutoff RADIAL ANGULAR"]),
+    "cutoffs": (line(2, "cutoff 6 4 5"), ["line 2: found 3 numbers behind cutoff, expected 4, or 6 with cutoffs of each of the 2 elements"]),
+    "angular cutoff": (line(2, "cutoff 4 6 80 40"), ["line 2: found cutoffs 4 and 6"]),
+    "word": (line(3, "n_max four 3"), ["line 3: found 'four', expected a number"]),
+    "too many functions": (line(4, "basis_size 100 4"), ["line 4: found basis_size 100, at most"]),
+    "large l_max": (line(5, "l_max 9 0 0"), ["line 5: found l_max 9, at most 8"]),
+    "small l_max": (line(5, "l_max 3 0 0 0 0 0 1"), ["line 5: the term 134 needs l_max 4, found 3"]),
+    "two layers": (line(6, "ANN 6 6"), ["line 6: a second hidden layer with 6 neurons"]),
+    "number": (line(9, "nan"), ["line 9: found 'nan', expected a number"]),
+    "truncated": (drop(5), ["it ends within the scaler, copy it again"]),
+    "truncated early": (drop(400), ["it ends within the"]),
+    "too long": (lambda lines: lines.insert(20, "0.1"), ["numbers behind the header, expected", "another version of GPUMD"]),
+    "header alone": (lambda lines: lines.__delitem__(slice(3, None)), ["the file ends before 'basis_size"]),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_wrong_files_are_refused(fault, tmp_path):
+    change, parts = WRONG[fault]
+    (tmp_path / "nep.txt").write_text(changed(change))
+    with pytest.raises(dptrain.Error) as found:
+        dptrain.load(tmp_path / "nep.txt")
+    assert all(part in str(found.value) for part in ["nep.txt", *parts]), found.value
+
+
+def test_elements_that_it_has_not(tmp_path):
+    shutil.copy(FOLDER / "nep4_two.txt", tmp_path / "nep.txt")
+    text = "units metal\nregion r block 0 9 0 9 0 9\ncreate_box 1 r\ncreate_atoms 1 single 1 1 1\nmass 1 28\npair_style dptrain\npair_coeff * * nep.txt Si\n"
+    run = run_lammps(tmp_path, text)
+    assert run.status != 0 and "element Si is not in the model" in run.output and "Ti O" in run.output
+
+
+def test_what_is_told_of_zbl(tmp_path):
+    """Kept elements, the meaning of a factor, and a repulsion beyond the angular cutoff."""
+    (tmp_path / "nep.txt").write_text(changed(line(2, "zbl 1 2.4 0.7"), "nep4_zbl_factor"))
+    shutil.copy(tmp_path / "nep.txt", tmp_path / "factor.txt")
+    (tmp_path / "far.txt").write_text(changed(line(2, "zbl 1 4.4"), "nep4_zbl"))
+    box = "units metal\natom_modify map yes\nregion r block 0 15 0 15 0 15\ncreate_box 1 r\ncreate_atoms 1 single 1 1 1\nmass 1 28\npair_style dptrain\n"
+    output = run_lammps(tmp_path, box + "pair_coeff * * factor.txt I\nrun 0\n").check().output
+    assert "factor.txt: NEP of 3 elements, of which are kept I; its ZBL is whole at no distance and ends at 0.7 times" in output
+    output = run_lammps(tmp_path, box + "pair_coeff * * far.txt O\nrun 0\n").check().output
+    assert "WARNING: Pair style dptrain: the ZBL of O and O reaches to 4.4 Angstrom and ends at their angular cutoff, 4 Angstrom" in output
+
+
+def test_a_convert_there_and_back(tmp_path):
+    console = [sys.executable, "-m", "dptrain", "convert"]
+    for names in ((FOLDER / "nep4_all.txt", "a.dp"), ("a.dp", "b.txt")):
+        subprocess.run([*console, *map(str, names)], cwd=tmp_path, check=True, env=console_variables(), capture_output=True)
+    assert words_of(tmp_path / "b.txt")[1] == words_of(FOLDER / "nep4_all.txt")[1]
+    refused = subprocess.run([*console, str(FOLDER / "nep4_all.txt"), "a.pth"], cwd=tmp_path, env=console_variables(), capture_output=True, text=True)
+    assert refused.returncode != 0 and "must be written as .dp" in refused.stderr
+    refused = subprocess.run([*console, str(REFERENCE_MODEL), "c.txt"], cwd=tmp_path, env=console_variables(), capture_output=True, text=True)
+    assert refused.returncode != 0 and "only models with descriptor nep can be written as nep.txt" in refused.stderr
+
+
+NEP_IN = """# comments
+version 4
+type 1 Si
+cutoff 4.5 3.5   # radial, angular
+n_max 3 2
+basis_size 4 4
+l_max 3 1
+neuron 10
+lambda_e 1
+generation 1000
+"""
+ATOMS = """units metal
+atom_modify map yes
+lattice diamond 5.431
+region box block 0 2 0 2 0 2
+create_box 1 box
+create_atoms 1 box
+mass 1 28.0855
+labelmap atom 1 Si
+velocity all create {temperature} {seed}
+"""
+
+
+def frames_of(folder, name, style, seed):
+    """A data set of eleven frames of silicon, driven by a pair style of LAMMPS."""
+    text = ATOMS.format(temperature=2400, seed=seed) + style + "fix n all nve\n" \
+        f"fix d all dptrain model new Si reference run every 10 warmup 100000 dataset {name}\nrun 100\n"
+    run_lammps(folder, text).check()
+
+
+SW, TERSOFF = "pair_style sw\npair_coeff * * Si.sw Si\n", "pair_style tersoff\npair_coeff * * Si.tersoff Si\n"
+
+
+def force_error(model, folder):
+    """Of the frames of a data set, eV/Angstrom."""
+    (arrays,) = folder.glob("*/set.*")
+    coord, box, force = (np.load(arrays / f"{name}.npy") for name in ("coord", "box", "force"))
+    potential = dptrain.load(model)
+    found = [potential.evaluate(x.reshape(-1, 3), ["Si"] * (len(x) // 3), cell.reshape(3, 3)).forces.ravel() for x, cell in zip(coord, box)]
+    return np.sqrt(np.mean((np.array(found) - force)**2))
+
+
+def train(folder, *words):
+    command = [sys.executable, "-m", "dptrain", "train", *words]
+    return subprocess.run(command, cwd=folder, env=console_variables(), capture_output=True, text=True)
+
+
+def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
+    """dptrain train nep.in with train.xyz of the folder; then from the nep.txt to another reference."""
+    for name, style, seed in (("a", SW, 1), ("test", SW, 2), ("b", TERSOFF, 3)):
+        frames_of(tmp_path, name, style, seed)
+    convert = [sys.executable, "-m", "dptrain", "convert"]
+    subprocess.run([*convert, "a", "train.xyz"], cwd=tmp_path, check=True, env=console_variables(), capture_output=True)
+    (tmp_path / "nep.in").write_text(NEP_IN)
+    trained = train(tmp_path, "nep.in")
+    assert trained.returncode == 0, trained.stderr
+    assert "these keys have no meaning here" in trained.stdout + trained.stderr and "lambda_e" in trained.stdout + trained.stderr
+    dptrain.load(tmp_path / "model.ckpt.dp").save(tmp_path / "nep.txt")
+    header, _ = words_of(tmp_path / "nep.txt")
+    assert header == [["nep4", "1", "Si"], ["cutoff", 4.5, 3.5], ["n_max", 3, 2], ["basis_size", 4, 4], ["l_max", 3, 2, 0], ["ANN", 10, 0]]
+    (forces,) = (np.load(path) for path in tmp_path.glob("test/*/set.*/force.npy"))
+    first = force_error(tmp_path / "nep.txt", tmp_path / "test")
+    assert first < 0.1 * np.sqrt(np.mean(forces**2))
+    before = force_error(tmp_path / "nep.txt", tmp_path / "b")
+    document = {"model": {"type_map": ["Si"], "descriptor": {"type": "nep"}}, "training": {"training_data": {"systems": "b"}, "numb_steps": 300, "save_ckpt": "tuned"}}
+    (tmp_path / "tune.json").write_text(json.dumps(document))
+    tuned = train(tmp_path, "tune.json", "--finetune", "nep.txt")
+    assert tuned.returncode == 0, tuned.stderr
+    assert force_error(tmp_path / "tuned.dp", tmp_path / "b") < before / 3
+
+
+@pytest.mark.parametrize("text, parts", [
+    (NEP_IN.replace("l_max 3", "lmax 3"), ["nep.in: line 7: 'lmax' is no keyword of nep.in that is known here; the nearest is l_max"]),
+    (NEP_IN.replace("version 4", "version 3"), ["line 2: version 3 is another form of the net: only 4 can be trained here"]),
+    (NEP_IN + "model_type 1\n", ["line 11: model_type 1 is no potential"]),
+    (NEP_IN + "charge_mode 2\n", ["charge_mode 2 is a potential with charges of GPUMD"]),
+    (NEP_IN + "fine_tune nep89.txt nep89.restart\n", ["fine_tune: remove the line, and give the potential to 'dptrain train' with --finetune"]),
+    (NEP_IN.replace("type 1 Si", "type 2 Si"), ["line 3: type has 1 elements behind the number 2"]),
+    (NEP_IN.replace("n_max 3 2", "n_max 3"), ["line 5: n_max has 1 values, expected 2"]),
+    (NEP_IN.replace("n_max 3 2", "n_max 3 x"), ["line 5: found 'x', expected a number"]),
+    (NEP_IN.replace("l_max 3 1", "l_max 1 1"), ["l_max_4body needs l_max 2 or more, found 1"]),
+    (NEP_IN.replace("cutoff 4.5 3.5", "cutoff 3.5 4.5"), ["is larger than its rcut_radial"]),
+])
+def test_wrong_nep_in(text, parts, tmp_path):
+    (tmp_path / "nep.in").write_text(text)
+    refused = train(tmp_path, "nep.in")
+    assert refused.returncode != 0 and all(part in refused.stderr for part in parts), refused.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_it_is_fine_tuned_in_a_run(ranks, tmp_path):
+    """A potential that a run has made from a nep.in drives another run, learns another reference there, and is a nep.txt again."""
+    (tmp_path / "nep.in").write_text(NEP_IN)
+    learn = "fix l all dptrain model nep.in Si reference run every 10 warmup 4 train 50 save 1000 start.txt\nfix n all nve\nrun 100\n"
+    run_lammps(tmp_path, ATOMS.format(temperature=2400, seed=5) + SW + learn, ranks).check()
+    frames_of(tmp_path, "b", TERSOFF, 3)
+    assert words_of(tmp_path / "start.txt")[0][0] == ["nep4", "1", "Si"]
+    tune = "pair_style dptrain\npair_coeff * * start.txt Si\nfix n all nve\n" \
+        'fix l all dptrain reference pair tersoff coeff "* * Si.tersoff Si" end mode passive every 10 train 100 save 1000 tuned.txt\nrun 300\n'
+    run_lammps(tmp_path, ATOMS.format(temperature=2400, seed=6) + tune, ranks).check()
+    assert force_error(tmp_path / "tuned.txt", tmp_path / "b") < force_error(tmp_path / "start.txt", tmp_path / "b") / 1.5
+
+
+def test_it_learns_actively(tmp_path):
+    """Mode active from nothing: error bars of distances of descriptors decide when the reference is asked."""
+    (tmp_path / "nep.in").write_text(NEP_IN)
+    text = ATOMS.format(temperature=1200, seed=5) + "pair_style dptrain\npair_coeff * * nep.in Si\nfix n all nve\n" \
+        'fix l all dptrain reference pair sw coeff "* * Si.sw Si" end mode active save 1000 model.txt\ncompute u all dptrain/uncertainty/atom\n' \
+        "compute m all reduce max c_u\nthermo 50\nthermo_style custom step pe c_m f_l[1]\nrun 150\n"
+    run = run_lammps(tmp_path, text).check()
+    bars = run.thermo()["c_m"]
+    assert np.isfinite(bars).all() and bars[-1] > 0
+    # a nep.txt has no room for error bars; the checkpoint beside it has them
+    assert (tmp_path / "model.txt.ckpt").exists() and dptrain.load(tmp_path / "model.txt").info["descriptor"] == "nep"
+
+
+def test_walls_and_terms_are_not_lost_without_a_word(tmp_path):
+    """What a nep.txt cannot hold is refused before the run."""
+    text = ATOMS.format(temperature=1200, seed=5) + "pair_style dptrain wall 1.2\npair_coeff * * nep.txt Si\nfix n all nve\n" \
+        'fix l all dptrain reference pair sw coeff "* * Si.sw Si" end mode passive every 10 save 10 model.txt\nrun 10\n'
+    shutil.copy(FOLDER / "nep4.txt", tmp_path / "nep.txt")
+    run = run_lammps(tmp_path, text)
+    assert run.status != 0 and "a nep.txt has no walls: write a .dp file, or leave them out (wall no)" in run.output

@@ -64,6 +64,16 @@ TEST(Extxyz, TotalCharges)
   expect_in("given twice", one_atom_error(plain + " total_charge=1 Total_Charge=1"));
 }
 
+TEST(Extxyz, WeightsOfFrames)
+{
+  EXPECT_EQ(one_atom(plain + " weight=0.25").label.frame_weight, 0.25);
+  EXPECT_EQ(one_atom(plain + " Weight=0").label.frame_weight, 0.0);
+  EXPECT_EQ(one_atom(plain).label.frame_weight, 1.0);
+  expect_in("weight=-1: how much a frame counts is a number of at least 0",
+            one_atom_error(plain + " weight=-1"));
+  expect_in("weight=much", one_atom_error(plain + " weight=much"));
+}
+
 TEST(Extxyz, FramesOfAnySizeWithColumnsInAnyOrder)
 {
   const XyzFile file("2\n" + lattice + plain +

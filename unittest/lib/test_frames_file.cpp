@@ -39,6 +39,7 @@ TEST(FramesFile, GivesBackEveryBit)
   energy_only.label.energy = -0.0;
   WholeFrame charged = random_whole_frame(1);
   charged.charge = -2.0;
+  charged.label.frame_weight = 0.5;
   const std::vector<WholeFrame> frames{random_whole_frame(5), bare, energy_only, charged};
   {
     FramesFile file(scratch / "run.frames", names, 0);

@@ -115,6 +115,25 @@ TEST(Trainer, LossIsTheMeanOverFramesOfTheDefinition)
   EXPECT_NEAR(t.loss({0, 1, 2, 3}), expected, 1e-12 * expected);  // rounding of sums
 }
 
+TEST(Trainer, FramesCountByTheirWeights)
+{
+  std::vector<WholeFrame> frames = mixed_frames();
+  const auto comm = world();
+  Training plain(comm);
+  frames[0].label.frame_weight = 2.5;
+  frames[2].label.frame_weight = 0.0;
+  Training weighted(comm, configuration(), frames);
+  std::vector<double> expected, found;
+  for (const auto &[frame, weight] : {std::pair{0, 2.5}, {1, 1.0}, {2, 0.0}}) {
+    const double loss = plain.trainer.loss_gradient({frame}, expected).loss;
+    EXPECT_NEAR(weighted.trainer.loss_gradient({frame}, found).loss, weight * loss, 1e-12 * loss);
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      EXPECT_NEAR(found[k], weight * expected[k], 1e-12 * std::abs(expected[k])) << k;
+  }
+  EXPECT_NEAR(weighted.loss({0, 1}), (2.5 * plain.loss({0}) + plain.loss({1})) / 2.0,
+              1e-12 * weighted.loss({0, 1}));
+}
+
 TEST(Trainer, AnyNumberOfRanksGivesTheSame)
 {
   Training one(make_mpi_communicator()), all(world());

@@ -98,6 +98,17 @@ TEST(Dataset, KeepsTotalCharges)
   EXPECT_FALSE(read_npy_system(scratch / "O2", names)[0].charge);
 }
 
+TEST(Dataset, KeepsWeightsOfFrames)
+{
+  const Scratch scratch;
+  WholeFrame heavy = random_whole_frame(2, 1);
+  heavy.label.frame_weight = 4.0;
+  append_to_dataset(scratch.path(), names, random_whole_frame(2, 1));
+  append_to_dataset(scratch.path(), names, heavy);
+  EXPECT_EQ(read_npy_system(scratch / "O2_frame_weight", names)[0].label.frame_weight, 4.0);
+  EXPECT_EQ(read_npy_system(scratch / "O2", names)[0].label.frame_weight, 1.0);
+}
+
 TEST(Dataset, GivesBackTheFrames)
 {
   const Scratch scratch;

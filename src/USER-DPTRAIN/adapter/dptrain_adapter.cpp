@@ -276,6 +276,13 @@ std::string LAMMPS_NS::cutoff_by_atoms(LAMMPS *lmp, const std::string &who, Mode
       slot.input()->model.rcut, most_atoms);
 }
 
+void LAMMPS_NS::tell_of_model(LAMMPS *lmp, const std::string &who, const ModelInUse &slot)
+{
+  if (lmp->comm->me != 0) return;
+  if (!slot.note().empty()) utils::logmesg(lmp, "{}: {}\n", who, slot.note());
+  if (!slot.warning().empty()) lmp->error->warning(FLERR, "{}: {}", who, slot.warning());
+}
+
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)
 {
   if (file == dptrain::new_model_name) return file;

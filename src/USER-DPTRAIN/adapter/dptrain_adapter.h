@@ -107,6 +107,9 @@ std::string cutoff_by_atoms(LAMMPS *lmp, const std::string &who, ModelInUse &slo
 /// begins the message where it is in none of them.
 std::string find_model(LAMMPS *lmp, const std::string &who, const std::string &file);
 
+/// Writes what loading a model has found out about it to screen and log.
+void tell_of_model(LAMMPS *lmp, const std::string &who, const ModelInUse &slot);
+
 /// Adds the forces [nall][3] on ghost atoms to their owners: communication of the fix that owns who
 /// calls it.
 using FoldGhosts = std::function<void(double *)>;

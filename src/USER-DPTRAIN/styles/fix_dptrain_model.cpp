@@ -37,8 +37,7 @@ void FixDPTrain::attach()
   data_->slot->set_owner(id);
   collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
   complete_model(*data_->slot);
-  if (comm->me == 0 && !data_->slot->note().empty())
-    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
+  tell_of_model(lmp, FIX_STYLE, *data_->slot);
   if (data_->slot->has_null())
     error->all(
         FLERR,

@@ -441,8 +441,7 @@ void PairDPTrain::coeff(int narg, char **arg)
 
   const std::string path = find_model(lmp, PAIR_STYLE, arg[2]);
   collective(lmp, PAIR_STYLE, [&] { data_->slot->load(*data_->comm, path, elements); });
-  if (comm->me == 0 && !data_->slot->note().empty())
-    utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note());
+  tell_of_model(lmp, PAIR_STYLE, *data_->slot);
   load_committee();
 
   int count = 0;

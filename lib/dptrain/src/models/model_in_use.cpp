@@ -15,6 +15,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "potential/files/nep_elements.h"
 #include "potential/terms/charge_config.h"
+#include "potential/terms/nep_zbl_config.h"
 #include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
@@ -80,6 +81,16 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
   return note;
 }
 
+// Of a potential of GPUMD, with the elements that it had in its file.
+std::string note_of_nep(const ModelData &data, const std::string &file, std::size_t elements)
+{
+  const std::vector<std::string> &kept = data.config.type_map;
+  const std::string zbl = nep_zbl_note(data.config);
+  return fmt::format("{}: NEP of {} element{}{}{}{}", file, elements, elements == 1 ? "" : "s",
+                     kept.size() < elements ? ", of which are kept " + joined(kept) : "",
+                     zbl.empty() ? "" : "; ", zbl);
+}
+
 Walls walls_of(const WallSettings &settings, const ModelData &data, const std::string &file)
 {
   using Choice = WallSettings::Choice;
@@ -117,6 +128,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   std::string input_text;
   const bool is_new = file == new_model_name;
   bool is_input = is_new;
+  int of_file = 0;  // elements
   guarded(comm, [&] {
     if (comm.rank() != 0 || is_new) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
@@ -126,6 +138,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
       input_text = read_input_file(file);
     else
       data = read_model_file(file, settings_.native);
+    of_file = data.config.ntypes();
     if (!is_input) keep_elements(data, type_elements);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
@@ -161,6 +174,9 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   }
   note_ =
       from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
+  const bool is_nep = data.config.descriptor && data.config.descriptor->type() == "nep";
+  if (is_nep) note_ = note_of_nep(data, file, of_file);
+  warning_ = nep_zbl_warning(is_input ? new_input.model : data.config);
   ++generation_;
 }
 

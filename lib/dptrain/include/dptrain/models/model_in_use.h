@@ -74,8 +74,10 @@ class ModelInUse {
   std::string choose_cutoff(const WholeFrame &frame);
   /// The same by a model that was begun with this input: that of a checkpoint.
   void choose_cutoff(double rcut);
-  /// What a TorchScript archive was found to be; empty for other files.
+  /// What a TorchScript archive or a nep.txt was found to be; empty for other files. For rank 0.
   const std::string &note() const { return note_; }
+  /// What is doubtful about it; empty: nothing. For rank 0.
+  const std::string &warning() const { return warning_; }
   /// Of the model, also of a new one.
   const std::vector<Baseline> &baseline() const { return baseline_; }
   /// That of a model that is to be made, or the one that there is. Throws Error for a model with another one. The same on all ranks.
@@ -121,7 +123,7 @@ class ModelInUse {
 
  private:
   const ModelSettings settings_;
-  std::string path_, note_, input_text_, owner_;
+  std::string path_, note_, warning_, input_text_, owner_;
   std::vector<std::string> elements_, type_map_;
   std::vector<int> model_type_;
   std::vector<Baseline> baseline_;

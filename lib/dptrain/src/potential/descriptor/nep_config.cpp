@@ -60,8 +60,8 @@ const Keys<DescriptorConfig> &NepConfig::table() const
   static const Keys<DescriptorConfig> keys{
       cutoff_key("rcut_radial", &C::rcut_radial),
       cutoff_key("rcut_angular", &C::rcut_angular),
-      K("n_max_radial", &C::n_max_radial, Range{0, 64}),
-      K("n_max_angular", &C::n_max_angular, Range{0, 64}),
+      K("n_max_radial", &C::n_max_radial, Range{0, most_n}),
+      K("n_max_angular", &C::n_max_angular, Range{0, most_n}),
       K("basis_size_radial", &C::basis_size_radial, functions),
       K("basis_size_angular", &C::basis_size_angular, functions),
       K("l_max", &C::l_max, Range{1, kernels::most_nep_l}),

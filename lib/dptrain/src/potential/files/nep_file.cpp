@@ -16,6 +16,7 @@
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
+#include "kernels/limits.h"
 #include "potential/terms/nep_zbl_config.h"
 
 namespace dptrain {
@@ -191,9 +192,8 @@ void read_degrees(Text &text, NepConfig &own)
   if (words.empty() || words.size() > 7)
     text.fail(fmt::format("found {} numbers behind l_max, expected 1 to 7", words.size()));
   own.l_max = text.whole(words[0], 1);
-  constexpr int most = 8;
-  if (own.l_max > most)
-    text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, most));
+  if (own.l_max > kernels::most_nep_l)
+    text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, kernels::most_nep_l));
   const std::tuple<bool NepConfig::*, int, const char *> flags[] = {
       {&NepConfig::has_222, 2, "222"}, {&NepConfig::has_1111, 1, "1111"},
       {&NepConfig::has_112, 2, "112"}, {&NepConfig::has_123, 3, "123"},
@@ -206,12 +206,15 @@ void read_degrees(Text &text, NepConfig &own)
   }
 }
 
-std::pair<int, int> read_two(Text &text, const std::string &name, int least)
+std::pair<int, int> read_two(Text &text, const std::string &name, int most)
 {
   const std::vector<std::string> words = text.line(name, "RADIAL ANGULAR");
   if (words.size() != 2)
     text.fail(fmt::format("found {} numbers behind {}, expected 2", words.size(), name));
-  return {text.whole(words[0], least), text.whole(words[1], least)};
+  for (const std::string &word : words)
+    if (text.whole(word, 0) > most)
+      text.fail(fmt::format("found {} {}, at most {} is possible", name, word, most));
+  return {text.whole(words[0], 0), text.whole(words[1], 0)};
 }
 
 int read_neurons(Text &text)
@@ -356,8 +359,8 @@ ModelData read_nep(const std::string &path)
     for (const std::string &word : words) zbl.push_back(text.number(word));
   }
   read_cutoffs(text, ntypes, *own);
-  std::tie(own->n_max_radial, own->n_max_angular) = read_two(text, "n_max", 0);
-  std::tie(own->basis_size_radial, own->basis_size_angular) = read_two(text, "basis_size", 0);
+  std::tie(own->n_max_radial, own->n_max_angular) = read_two(text, "n_max", NepConfig::most_n);
+  std::tie(own->basis_size_radial, own->basis_size_angular) = read_two(text, "basis_size", kernels::most_functions - 1);
   read_degrees(text, *own);
   const int neurons = read_neurons(text);
   const std::size_t size = own->size(), width = neurons;
@@ -432,6 +435,7 @@ std::string not_nep_because(const ModelData &data)
   const std::string other = ": write a .dp file";
   if (data.kind != ModelKind::native || !config.descriptor || config.descriptor->type() != "nep")
     return "only models with descriptor nep can be written as nep.txt" + other;
+  if (!data.walls.empty()) return "a nep.txt has no walls" + other + ", or leave them out (wall no)";
   if (config.fitting_neuron.size() != 1 || config.fitting_activation != "tanh")
     return "a nep.txt has one hidden layer with tanh" + other;
   if (!config.baseline.empty() || config.terms.size() > 1 ||

@@ -201,6 +201,14 @@ template <class Real> class NepZblTerm final : public PairTerm<Real> {
   kernels::Array<kernels::NepZbl> functions_;  // [ntypes][ntypes]
 };
 
+// Null: there is none.
+const NepZblConfig *nep_zbl_of(const ModelConfig &model)
+{
+  for (const AnyEnergyTermConfig &term : model.terms)
+    if (const auto *config = dynamic_cast<const NepZblConfig *>(term.get())) return config;
+  return nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<const EnergyTermType> make_nep_zbl_type()
@@ -229,6 +237,34 @@ std::unique_ptr<EnergyTermConfig> nep_zbl(const std::vector<double> &line,
 bool is_nep_zbl(const EnergyTermConfig &config)
 {
   return dynamic_cast<const NepZblConfig *>(&config) != nullptr;
+}
+
+std::string nep_zbl_note(const ModelConfig &model)
+{
+  const NepZblConfig *config = nep_zbl_of(model);
+  if (!config || !config->factor) return "";
+  return fmt::format(
+      "its ZBL is whole at no distance and ends at {:g} times the sum of the covalent radii, at most "
+      "at {:g} Angstrom: the meaning that GPUMD has had since December 2025 (before, it was whole "
+      "up to half of that)",
+      *config->factor, config->outer);
+}
+
+std::string nep_zbl_warning(const ModelConfig &model)
+{
+  const NepZblConfig *config = nep_zbl_of(model);
+  if (!config) return "";
+  const std::vector<double> reach = reach_of(model, *config);
+  for (std::size_t a = 0; a < model.type_map.size(); ++a)
+    for (std::size_t b = a; b < model.type_map.size(); ++b) {
+      const double outer = config->between(model.type_map[a], model.type_map[b]).outer,
+                   end = reach[a * model.type_map.size() + b];
+      if (end < outer)
+        return fmt::format("the ZBL of {} and {} reaches to {:g} Angstrom and ends at their "
+                           "angular cutoff, {:g} Angstrom, as in GPUMD: energies jump there",
+                           model.type_map[a], model.type_map[b], outer, end);
+    }
+  return "";
 }
 
 NepZblText nep_zbl_text(const EnergyTermConfig &config, const ModelConfig &model)

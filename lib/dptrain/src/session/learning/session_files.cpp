@@ -36,7 +36,11 @@ SessionFiles::SessionFiles(std::shared_ptr<const Communicator> comm,
                                   "another name if it is not of an earlier run like this one",
                                   options_.files.dataset));
   if (!options_.files.save.empty()) {
-    const ModelData data = slot_->model() ? slot_->model()->data() : ModelData();
+    ModelData data;
+    if (slot_->model())
+      data = slot_->model()->data();
+    else if (slot_->input())
+      data.config = slot_->input()->model;
     const std::string reason = format_to_write(options_.files.save).cannot_write(data);
     if (!reason.empty()) throw Error(fmt::format("save {}: {}", options_.files.save, reason));
   }
