@@ -159,7 +159,7 @@ def convert(source, target, dp=None):
                            "dptrain.ase.Calculator run the .dp file: use that")
     known = (native or Path(source).suffix in OWN_ENDINGS) and Path(target).suffix in OWN_ENDINGS
     if is_nep and not known:
-        raise ConvertError(f"{source}: a nep.txt of GPUMD becomes a .dp file, and a .dp file with its descriptor a .txt: no other format has it")
+        raise ConvertError(f"{source}: no other format than .dp and .txt has potentials of GPUMD: give TO one of these ends")
     try:
         if not known:
             raise ConvertError("")

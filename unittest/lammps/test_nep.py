@@ -126,7 +126,7 @@ WRONG = {
     "polarizability": (line(1, "nep4_polarizability 2 Ti O"), ["polarizabilities, no energy"]),
     "temperature": (line(1, "nep4_temperature 2 Ti O"), ["a temperature as an input"]),
     "new kind": (line(1, "nep4_magnetic 2 Ti O"), ["a 'nep4_magnetic' has what this version does not know"]),
-    "new version": (line(1, "nep7 2 Ti O"), ["line 1: found 'nep7': versions of NEP that are read are nep3, nep4 and nep5"]),
+    "new version": (line(1, "nep7 2 Ti O"), ["line 1: found 'nep7': use a potential nep3, nep4 or nep5"]),
     "number of elements": (line(1, "nep4 3 Ti O"), ["line 1: found 2 elements, expected 3"]),
     "element twice": (line(1, "nep4 2 O O"), ["line 1: names O twice"]),
     "no element": (line(1, "nep4 2 Ti Qq"), ["found 'Qq', which is no element up to Pu"]),
@@ -257,7 +257,7 @@ def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
 
 
 @pytest.mark.parametrize("text, parts", [
-    (NEP_IN.replace("l_max 3", "lmax 3"), ["nep.in: line 7: 'lmax' is no keyword of nep.in that is known here; the nearest is l_max"]),
+    (NEP_IN.replace("l_max 3", "lmax 3"), ["nep.in: line 7: 'lmax' is no keyword of nep.in that is known here: remove the line, or use l_max"]),
     (NEP_IN.replace("version 4", "version 3"), ["line 2: version 3 is another form of the net: only 4 can be trained here"]),
     (NEP_IN + "model_type 1\n", ["line 11: model_type 1 is no potential"]),
     (NEP_IN + "charge_mode 2\n", ["charge_mode 2 is a potential with charges of GPUMD"]),

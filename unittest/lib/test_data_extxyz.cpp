@@ -71,7 +71,7 @@ TEST(Extxyz, WeightsOfFrames)
   EXPECT_EQ(one_atom(plain).label.frame_weight, 1.0);
   expect_in("weight=-1: how much a frame counts is a number of at least 0",
             one_atom_error(plain + " weight=-1"));
-  expect_in("weight=much", one_atom_error(plain + " weight=much"));
+  expect_in("weight: found 'much', expected a number", one_atom_error(plain + " weight=much"));
 }
 
 TEST(Extxyz, FramesOfAnySizeWithColumnsInAnyOrder)

@@ -93,8 +93,7 @@ class Descriptors : public testing::TestWithParam<std::string> {
             "l_max": 2, "n_basis": 5, "seed": 3})";
     // all products of three and four coefficients, and cutoffs of each element with the largest degree
     const std::map<std::string, const char *> others{
-        {"gaussians",
-         R"({"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3})"},
+        {"gaussians", R"({"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3})"},
         {"nep",
          R"({"type": "nep", "rcut_radial": 3.2, "rcut_angular": 2.9, "n_max_radial": 2,
              "n_max_angular": 1, "basis_size_radial": 3, "basis_size_angular": 4, "l_max": 4,
@@ -128,7 +127,8 @@ class Descriptors : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Descriptors, testing::Values("gaussians", "power_spectrum", "with_term", "nep",
+INSTANTIATE_TEST_SUITE_P(, Descriptors,
+                         testing::Values("gaussians", "power_spectrum", "with_term", "nep",
                                          "nep_of_elements"),
                          [](const auto &info) { return info.param; });
 

@@ -27,9 +27,9 @@ inline WholeFrame random_whole_frame(int natoms, int ntypes = 2, std::uint64_t s
 inline bool same_content(const WholeFrame &a, const WholeFrame &b)
 {
   return a.coord == b.coord && a.type == b.type && a.box == b.box && a.periodic == b.periodic &&
-         a.charge == b.charge && a.label.frame_weight == b.label.frame_weight && a.label.energy == b.label.energy &&
-         a.label.force == b.label.force && a.label.virial == b.label.virial &&
-         a.label.force_weight == b.label.force_weight;
+         a.charge == b.charge && a.label.frame_weight == b.label.frame_weight &&
+         a.label.energy == b.label.energy && a.label.force == b.label.force &&
+         a.label.virial == b.label.virial && a.label.force_weight == b.label.force_weight;
 }
 
 }  // namespace dptrain::test

@@ -22,11 +22,12 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
       return;
     }
     if (!format)
-      throw Error(fmt::format("{}: inside LAMMPS only .dp, .pth and .txt (NEP) files of models, and "
-                              ".xyz, .extxyz and .frames files and folders of "
-                              "data are written; use the program dptrain in a shell for other "
-                              "formats: dptrain convert {} {}",
-                              to, from, to));
+      throw Error(
+          fmt::format("{}: inside LAMMPS only .dp, .pth and .txt (NEP) files of models, and "
+                      ".xyz, .extxyz and .frames files and folders of "
+                      "data are written; use the program dptrain in a shell for other "
+                      "formats: dptrain convert {} {}",
+                      to, from, to));
     if (std::filesystem::exists(to) && is_checkpoint(to))
       throw Error(fmt::format(
           "{}: a checkpoint is there, whose training could not go on without it; give another name",

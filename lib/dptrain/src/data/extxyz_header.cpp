@@ -62,8 +62,8 @@ const std::pair<std::string, std::string> *find_key(const Pairs &pairs, const st
 }
 
 /// Keys that are read, in lower case, without the prefixes of reference values.
-const std::vector<std::string> known_keys{"lattice",     "properties",  "pbc",     "energy",
-                                          "free_energy", "virial",      "virials", "stress",
+const std::vector<std::string> known_keys{"lattice",     "properties",   "pbc",     "energy",
+                                          "free_energy", "virial",       "virials", "stress",
                                           "charge",      "total_charge", "weight"};
 
 /// Words of an array: blanks, commas and brackets separate.

@@ -21,8 +21,7 @@ constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_viri
                         held_out = 16, with_weight = 32, with_baseline = 64, with_charge = 128,
                         with_frame_weight = 256;
 constexpr std::uint64_t known_flags = periodic | with_energy | with_force | with_virial | held_out |
-                                      with_weight | with_baseline | with_charge |
-                                      with_frame_weight;
+                                      with_weight | with_baseline | with_charge | with_frame_weight;
 
 /// CRC-32 of ISO 3309 (polynomial 0xEDB88320, reflected).
 std::uint32_t crc32(const std::string &bytes)

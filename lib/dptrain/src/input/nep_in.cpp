@@ -66,8 +66,7 @@ class NepIn {
       model["terms"] = {term};
     }
     data["training_data"] = {{"systems", {"train.xyz"}}};
-    if (std::filesystem::exists("test.xyz"))
-      data["validation_data"] = {{"systems", {"test.xyz"}}};
+    if (std::filesystem::exists("test.xyz")) data["validation_data"] = {{"systems", {"test.xyz"}}};
     return {{"model", model}, {"training", data}, {ignored_of_nep_in, ignored_}};
   }
 
@@ -78,8 +77,7 @@ class NepIn {
   }
   double number(const Words &words, std::size_t k) const
   {
-    const std::optional<double> value =
-        k < words.size() ? number_of(words[k]) : std::nullopt;
+    const std::optional<double> value = k < words.size() ? number_of(words[k]) : std::nullopt;
     if (!value)
       fail(k < words.size() ? fmt::format("found '{}', expected a number", words[k])
                             : "a number is missing at its end");
@@ -139,10 +137,10 @@ class NepIn {
          }},
     };
     const Words without_meaning{
-        "lambda_1",         "lambda_2",        "lambda_e",   "lambda_f",      "lambda_v",
-        "lambda_q",         "lambda_z",        "lambda_shear", "batch",       "population",
-        "generation",       "type_weight",     "force_delta",  "import_q_scaler",
-        "output_interval",  "save_potential",  "output_descriptor", "atomic_v"};
+        "lambda_1",       "lambda_2",          "lambda_e",     "lambda_f",        "lambda_v",
+        "lambda_q",       "lambda_z",          "lambda_shear", "batch",           "population",
+        "generation",     "type_weight",       "force_delta",  "import_q_scaler", "output_interval",
+        "save_potential", "output_descriptor", "atomic_v"};
     const auto found = keywords.find(key);
     if (found != keywords.end()) return found->second(words);
     if (std::find(without_meaning.begin(), without_meaning.end(), key) != without_meaning.end()) {
@@ -151,15 +149,16 @@ class NepIn {
     }
     Words names = without_meaning;
     for (const auto &[name, read] : keywords) names.push_back(name);
-    fail(fmt::format("'{}' is no keyword of nep.in that is known here; the nearest is {}", key,
-                     nearest_name(key, names)));
+    fail(fmt::format("'{}' is no keyword of nep.in that is known here: remove the line, or use {}",
+                     key, nearest_name(key, names)));
   }
 
   void read_elements(const Words &words)
   {
     const int number = whole(words, 0);
     if (number < 1 || static_cast<int>(words.size()) != number + 1)
-      fail(fmt::format("type has {} elements behind the number {}", words.size() - 1, number));
+      fail(fmt::format("type has {} elements behind the number {}: give as many as it says",
+                       words.size() - 1, number));
     elements_.assign(words.begin() + 1, words.end());
   }
 

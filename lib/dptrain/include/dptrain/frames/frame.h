@@ -66,15 +66,16 @@ struct Label {
   /// [nlocal] how much an atom's force counts, 0 or more: all means over force errors are weighted means. Empty: 1 for each.
   /// Of a cut-out the forces on the atoms near its surface are not those of the configuration that it is part of.
   std::vector<double> force_weight;
-  double frame_weight = 1.0;  ///< how much the frame counts in the loss, 0 or more; the same value on all ranks
+  double frame_weight =
+      1.0;  ///< how much the frame counts in the loss, 0 or more; the same value on all ranks
   // what DeePMD-kit's further loss terms need; per owned atom, or empty
   std::vector<double> atom_energy;      ///< [nlocal] eV, term `ae`
   std::vector<double> atom_pref;        ///< [nlocal] weight of an atom's force error, term `pf`
   std::vector<double> atom_ener_coeff;  ///< [nlocal] E = sum_i coeff_i E_i
   std::vector<double> drdq;             ///< [nlocal][3][generalized coordinates] dr/dq, term `gf`
 };
-DPTRAIN_FIELDS(Label, energy, force, virial, force_weight, frame_weight, atom_energy, atom_pref, atom_ener_coeff,
-               drdq)
+DPTRAIN_FIELDS(Label, energy, force, virial, force_weight, frame_weight, atom_energy, atom_pref,
+               atom_ener_coeff, drdq)
 
 /// This rank's share of one labeled frame: owned atoms, the ghosts they need, neighbors within the cutoff, labels.
 /// The ranks together hold the frame once, unless it is a copy. Not copied by chance, as it is large.

@@ -87,8 +87,10 @@ void NepConfig::complete(JsonReader &section, ModelConfig &model)
                             angular = cutoffs(rcut_angular, ntypes);
   for (int type = 0; type < ntypes; ++type)
     if (angular[type] > radial[type])
-      section.fail("rcut_angular", fmt::format("{:g} of {} is larger than its rcut_radial ({:g})",
-                                               angular[type], model.type_map[type], radial[type]));
+      section.fail(
+          "rcut_angular",
+          fmt::format("{:g} of {} is larger than its rcut_radial ({:g}): give at most as much",
+                      angular[type], model.type_map[type], radial[type]));
   const double longest = *std::max_element(radial.begin(), radial.end());
   if (section.has("rcut") && model.rcut != longest)
     section.fail("rcut",

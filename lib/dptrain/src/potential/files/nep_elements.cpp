@@ -76,10 +76,11 @@ void keep_elements(ModelData &data, const std::vector<std::string> &elements)
 {
   const auto *descriptor = dynamic_cast<const NepConfig *>(data.config.descriptor.get());
   const auto &terms = data.config.terms;
-  const bool is_plain =
-      data.metric.empty() && data.walls.empty() && data.config.pair_exclude_types.empty() &&
-      data.config.atom_exclude_types.empty() && data.config.baseline.empty() &&
-      std::all_of(terms.begin(), terms.end(), [](const auto &term) { return is_nep_zbl(*term.get()); });
+  const bool is_plain = data.metric.empty() && data.walls.empty() &&
+                        data.config.pair_exclude_types.empty() &&
+                        data.config.atom_exclude_types.empty() && data.config.baseline.empty() &&
+                        std::all_of(terms.begin(), terms.end(),
+                                    [](const auto &term) { return is_nep_zbl(*term.get()); });
   if (!descriptor || !is_plain) return;
   const std::vector<std::string> &all = data.config.type_map;
   std::vector<int> kept;

@@ -9,6 +9,7 @@
 #include <span>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
@@ -117,9 +118,10 @@ Kind kind_of(const Text &text, const std::string &token)
   Kind kind;
   const bool is_nep = take("nep") && !word.empty() && word[0] >= '3' && word[0] <= '5';
   if (!is_nep)
-    text.fail(fmt::format("found '{}': versions of NEP that are read are nep3, nep4 and nep5, with "
-                          "_zbl or without",
-                          token));
+    text.fail(
+        fmt::format("found '{}': use a potential nep3, nep4 or nep5, with _zbl or without, which "
+                    "are the versions of NEP that are read",
+                    token));
   kind.version = word[0] - '0';
   word.erase(0, 1);
   kind.zbl = take("_zbl");
@@ -145,10 +147,11 @@ void read_elements(Text &text, const std::vector<std::string> &words, ModelConfi
   for (std::size_t k = 2; k < words.size(); ++k) {
     constexpr int last = 94;  // Pu
     if (atomic_number(words[k]) > last)
-      text.fail(fmt::format("found '{}', which is no element up to Pu", words[k]));
+      text.fail(
+          fmt::format("found '{}', which is no element up to Pu: correct the name", words[k]));
     if (std::find(config.type_map.begin(), config.type_map.end(), words[k]) !=
         config.type_map.end())
-      text.fail(fmt::format("names {} twice", words[k]));
+      text.fail(fmt::format("names {} twice: remove one of them", words[k]));
     config.type_map.push_back(words[k]);
   }
 }
@@ -193,7 +196,8 @@ void read_degrees(Text &text, NepConfig &own)
     text.fail(fmt::format("found {} numbers behind l_max, expected 1 to 7", words.size()));
   own.l_max = text.whole(words[0], 1);
   if (own.l_max > kernels::most_nep_l)
-    text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, kernels::most_nep_l));
+    text.fail(
+        fmt::format("found l_max {}, at most {} is possible", own.l_max, kernels::most_nep_l));
   const std::tuple<bool NepConfig::*, int, const char *> flags[] = {
       {&NepConfig::has_222, 2, "222"}, {&NepConfig::has_1111, 1, "1111"},
       {&NepConfig::has_112, 2, "112"}, {&NepConfig::has_123, 3, "123"},
@@ -295,7 +299,7 @@ class Parameters {
   {
     for (const ParameterBlock &block : blocks_)
       if (block.name == name) return &values[block.offset];
-    throw Error("internal error: no parameters " + name);
+    throw internal_error("a NEP has no parameters " + name);
   }
   double *descriptor(const char *name, int type)
   {
@@ -360,7 +364,8 @@ ModelData read_nep(const std::string &path)
   }
   read_cutoffs(text, ntypes, *own);
   std::tie(own->n_max_radial, own->n_max_angular) = read_two(text, "n_max", NepConfig::most_n);
-  std::tie(own->basis_size_radial, own->basis_size_angular) = read_two(text, "basis_size", kernels::most_functions - 1);
+  std::tie(own->basis_size_radial, own->basis_size_angular) =
+      read_two(text, "basis_size", kernels::most_functions - 1);
   read_degrees(text, *own);
   const int neurons = read_neurons(text);
   const std::size_t size = own->size(), width = neurons;
@@ -435,7 +440,8 @@ std::string not_nep_because(const ModelData &data)
   const std::string other = ": write a .dp file";
   if (data.kind != ModelKind::native || !config.descriptor || config.descriptor->type() != "nep")
     return "only models with descriptor nep can be written as nep.txt" + other;
-  if (!data.walls.empty()) return "a nep.txt has no walls" + other + ", or leave them out (wall no)";
+  if (!data.walls.empty())
+    return "a nep.txt has no walls" + other + ", or leave them out (wall no)";
   if (config.fitting_neuron.size() != 1 || config.fitting_activation != "tanh")
     return "a nep.txt has one hidden layer with tanh" + other;
   if (!config.baseline.empty() || config.terms.size() > 1 ||
@@ -463,7 +469,8 @@ void write_nep(const std::string &path, const ModelData &data)
   const std::optional<NepZblText> zbl =
       config.terms.empty() ? std::nullopt
                            : std::optional(nep_zbl_text(*config.terms[0].get(), config));
-  std::string text = fmt::format("nep4{} {} {}\n", zbl ? "_zbl" : "", ntypes, joined(config.type_map));
+  std::string text =
+      fmt::format("nep4{} {} {}\n", zbl ? "_zbl" : "", ntypes, joined(config.type_map));
   if (zbl) text += zbl->line + "\n";
   text += "cutoff";
   const bool by_element = own.rcut_radial.size() > 1 || own.rcut_angular.size() > 1;

@@ -116,7 +116,9 @@ void NepZblConfig::complete(JsonReader &section, const ModelConfig &model)
     for (const std::string &a : model.type_map)
       for (const std::string &b : model.type_map)
         if (!pairs.contains(a + "-" + b) && !pairs.contains(b + "-" + a))
-          section.fail("pairs", fmt::format("has no numbers for {}-{}", a, b));
+          section.fail(
+              "pairs",
+              fmt::format("has no numbers for {}-{}: give some for all two elements", a, b));
   }
   look_at(model);
 }
@@ -244,7 +246,8 @@ std::string nep_zbl_note(const ModelConfig &model)
   const NepZblConfig *config = nep_zbl_of(model);
   if (!config || !config->factor) return "";
   return fmt::format(
-      "its ZBL is whole at no distance and ends at {:g} times the sum of the covalent radii, at most "
+      "its ZBL is whole at no distance and ends at {:g} times the sum of the covalent radii, at "
+      "most "
       "at {:g} Angstrom: the meaning that GPUMD has had since December 2025 (before, it was whole "
       "up to half of that)",
       *config->factor, config->outer);

@@ -18,8 +18,8 @@ constexpr double least_deviation = 1e-3;
 
 // Of the numbers of the descriptor without a scaler.
 struct Sums {
-  std::vector<double> numbers;         // [ntypes][size]
-  std::vector<double> squares;         // [size]
+  std::vector<double> numbers;        // [ntypes][size]
+  std::vector<double> squares;        // [size]
   std::vector<std::int64_t> centers;  // [ntypes]
 };
 
@@ -95,8 +95,8 @@ void scale_descriptor(const Communicator &comm, ModelData &data,
     double sum = 0.0;
     for (std::size_t t = 0; t < ntypes; ++t) sum += sums.numbers[t * size + d];
     const double mean = sum / centers, variance = sums.squares[d] / centers - mean * mean,
-                 deviation = std::max(std::sqrt(std::max(variance, 0.0)),
-                                      least_deviation * std::abs(mean));
+                 deviation =
+                     std::max(std::sqrt(std::max(variance, 0.0)), least_deviation * std::abs(mean));
     if (deviation > 0.0) scaler[d] = 1.0 / deviation;
     for (std::size_t t = 0; t < ntypes; ++t)
       means[t * size + d] =
