@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dptrain.arguments import positive
 from dptrain.convert_data import WRITERS, Options, convert_data
-from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5, write_own
+from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5, is_nep, write_own
 from dptrain.data_frames import WEIGHT, Names, ReadError
 from dptrain.launcher import LaunchError
 
@@ -84,7 +84,8 @@ def is_model(source, target):
     if Path(target).suffix in WRITERS and Path(target).suffix:
         return False
     source = complete_source(source)
-    return Path(source).suffix in ENDINGS or (is_hdf5(source) and Path(source).suffix not in (".hdf5", ".h5"))
+    # any other .txt may be an output of a code
+    return is_nep(source) or Path(source).suffix in ENDINGS and Path(source).suffix != ".txt" or (is_hdf5(source) and Path(source).suffix not in (".hdf5", ".h5"))
 
 
 def data_options(options):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -35,6 +36,17 @@ def is_hdf5(path):
             return file.read(8) == b"\x89HDF\r\n\x1a\n"
     except IsADirectoryError:
         return False  # a .savedmodel
+    except OSError as error:
+        raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
+
+
+def is_nep(path):
+    """True for a potential of GPUMD, a nep.txt."""
+    try:
+        with open(path, "rb") as file:
+            return re.match(rb"\s*nep\d", file.read(200)) is not None
+    except IsADirectoryError:
+        return False
     except OSError as error:
         raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
 
@@ -136,7 +148,7 @@ def check_names(source, target):
         raise ConvertError(f"{target}: the end of the name tells the format: {known}")
     if Path(target).suffix not in ENDINGS:
         raise ConvertError(f"{target}: there is no format {Path(target).suffix}: {known}")
-    if not is_hdf5(source) and Path(source).suffix not in ENDINGS:
+    if not is_hdf5(source) and not is_nep(source) and (Path(source).suffix not in ENDINGS or Path(source).suffix == ".txt"):
         raise ConvertError(f"{source} is not a model: neither a checkpoint or .dp file, nor of another known format by its end ({known})")
     if os.path.exists(target) and os.path.samefile(source, target):
         raise ConvertError(f"{source} and {target} are the same file: choose another name for the file to write")
@@ -151,21 +163,21 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}: make it, or choose another place")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    is_nep = ".txt" in (Path(source).suffix, Path(target).suffix)
-    foreign = foreign_part(source) if native and not to_dp and not is_nep else None
+    of_gpumd = is_nep(source) or Path(target).suffix == ".txt"
+    foreign = foreign_part(source) if native and not to_dp and not of_gpumd else None
     if foreign:
         raise ConvertError(f"{source}: DeePMD-kit does not have {foreign}, so that none of its tools and formats "
                            "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
                            "dptrain.ase.Calculator run the .dp file: use that")
-    known = (native or Path(source).suffix in OWN_ENDINGS) and Path(target).suffix in OWN_ENDINGS
-    if is_nep and not known:
+    known = (native or of_gpumd or Path(source).suffix in OWN_ENDINGS) and Path(target).suffix in OWN_ENDINGS
+    if of_gpumd and not known:
         raise ConvertError(f"{source}: no other format than .dp and .txt has potentials of GPUMD: give TO one of these ends")
     try:
         if not known:
             raise ConvertError("")
         write_own(source, target)
     except ConvertError as error:
-        if known and (is_nep or native and to_dp):
+        if known and (of_gpumd or native and to_dp):
             raise
         with_deepmd(source, target, native, dp, str(error))
     print(f"wrote {target}")

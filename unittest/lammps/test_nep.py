@@ -142,14 +142,15 @@ WRONG = {
     "truncated": (drop(5), ["it ends within the scaler, copy it again"]),
     "truncated early": (drop(400), ["it ends within the"]),
     "too long": (lambda lines: lines.insert(20, "0.1"), ["numbers behind the header, expected", "another version of GPUMD"]),
+    "zbl": (line(2, "zbl 2 1"), ["line 2: found 'zbl 2 1'"], "nep4_zbl"),
     "header alone": (lambda lines: lines.__delitem__(slice(3, None)), ["the file ends before 'basis_size"]),
 }
 
 
 @pytest.mark.parametrize("fault", WRONG)
 def test_wrong_files_are_refused(fault, tmp_path):
-    change, parts = WRONG[fault]
-    (tmp_path / "nep.txt").write_text(changed(change))
+    change, parts, *kind = WRONG[fault]
+    (tmp_path / "nep.txt").write_text(changed(change, *kind))
     with pytest.raises(dptrain.Error) as found:
         dptrain.load(tmp_path / "nep.txt")
     assert all(part in str(found.value) for part in ["nep.txt", *parts]), found.value
@@ -160,6 +161,8 @@ def test_elements_that_it_has_not(tmp_path):
     text = "units metal\nregion r block 0 9 0 9 0 9\ncreate_box 1 r\ncreate_atoms 1 single 1 1 1\nmass 1 28\npair_style dptrain\npair_coeff * * nep.txt Si\n"
     run = run_lammps(tmp_path, text)
     assert run.status != 0 and "element Si is not in the model" in run.output and "Ti O" in run.output
+    run = run_lammps(tmp_path, text.replace("create_box 1", "create_box 2").replace("mass 1 28", "mass * 28").replace("nep.txt Si", "nep.txt O Si"))
+    assert run.status != 0 and "use its elements, Ti O, or NULL" in run.output
 
 
 def test_what_is_told_of_zbl(tmp_path):
@@ -191,7 +194,7 @@ type 1 Si
 cutoff 4.5 3.5   # radial, angular
 n_max 3 2
 basis_size 4 4
-l_max 3 1
+l_max 3
 neuron 10
 lambda_e 1
 generation 1000
@@ -251,7 +254,7 @@ def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
     before = force_error(tmp_path / "nep.txt", tmp_path / "b")
     document = {"model": {"type_map": ["Si"], "descriptor": {"type": "nep"}}, "training": {"training_data": {"systems": "b"}, "numb_steps": 300, "save_ckpt": "tuned"}}
     (tmp_path / "tune.json").write_text(json.dumps(document))
-    tuned = train(tmp_path, "tune.json", "--finetune", "nep.txt")
+    tuned = train(tmp_path, "tune.json", "--finetune", "nep.txt", "--use-pretrain-script")
     assert tuned.returncode == 0, tuned.stderr
     assert force_error(tmp_path / "tuned.dp", tmp_path / "b") < before / 3
 
@@ -265,8 +268,10 @@ def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
     (NEP_IN.replace("type 1 Si", "type 2 Si"), ["line 3: type has 1 elements behind the number 2"]),
     (NEP_IN.replace("n_max 3 2", "n_max 3"), ["line 5: n_max has 1 values, expected 2"]),
     (NEP_IN.replace("n_max 3 2", "n_max 3 x"), ["line 5: found 'x', expected a number"]),
-    (NEP_IN.replace("l_max 3 1", "l_max 1 1"), ["l_max_4body needs l_max 2 or more, found 1"]),
-    (NEP_IN.replace("cutoff 4.5 3.5", "cutoff 3.5 4.5"), ["is larger than its rcut_radial"]),
+    (NEP_IN.replace("l_max 3", "l_max 1 1"), ["nep.in: line 7: l_max_4body needs l_max 2 or more, found 1"]),
+    (NEP_IN + "use_typewise_cutoff_zbl 0.7\n", ["use_typewise_cutoff_zbl has no meaning without zbl"]),
+    (NEP_IN + "zbl 0\n", ["line 11: found zbl 0"]),
+    (NEP_IN.replace("cutoff 4.5 3.5", "cutoff 3.5 4.5"), ["nep.in: line 4: found cutoffs 3.5 and 4.5"]),
 ])
 def test_wrong_nep_in(text, parts, tmp_path):
     (tmp_path / "nep.in").write_text(text)
@@ -308,3 +313,69 @@ def test_walls_and_terms_are_not_lost_without_a_word(tmp_path):
     shutil.copy(FOLDER / "nep4.txt", tmp_path / "nep.txt")
     run = run_lammps(tmp_path, text)
     assert run.status != 0 and "a nep.txt has no walls: write a .dp file, or leave them out (wall no)" in run.output
+
+
+def test_energies_of_separate_atoms_are_written(tmp_path):
+    """With atom_ener the energy of an atom is that of the net less that of the net of an atom alone."""
+    frames_of(tmp_path, "a", SW, 1)
+    model = {"type_map": ["Si"], "descriptor": {"type": "nep", "rcut_radial": 4.5}, "fitting_net": {"atom_ener": [-3.5]}}
+    (tmp_path / "input.json").write_text(json.dumps({"model": model, "training": {"training_data": {"systems": "a"}, "numb_steps": 20}}))
+    trained = train(tmp_path, "input.json")
+    assert trained.returncode == 0, trained.stderr
+    potential = dptrain.load(tmp_path / "model.ckpt.dp")
+    potential.save(tmp_path / "nep.txt")
+    positions = [[0, 0, 0], [2.3, 0, 0], [0, 2.4, 0.3]]
+    found, written = (one.evaluate(positions, ["Si"] * 3).energy for one in (potential, dptrain.load(tmp_path / "nep.txt")))
+    assert written == pytest.approx(found, rel=1e-12)
+    assert dptrain.load(tmp_path / "nep.txt").evaluate([[0, 0, 0]], ["Si"]).energy == pytest.approx(-3.5, abs=1e-12)
+
+
+def test_a_perfect_crystal_has_a_scaler(tmp_path):
+    """Of one frame, whose atoms are all alike, and whose numbers of degrees 1 and 2 are those of rounding."""
+    (tmp_path / "nep.in").write_text(NEP_IN)
+    text = ATOMS.format(temperature=1200, seed=5) + SW + "fix l all dptrain model nep.in Si reference run every 20 warmup 1 train 20 save 1000 a.txt\nfix n all nve\nrun 60\n"
+    run_lammps(tmp_path, text).check()
+    header, numbers = words_of(tmp_path / "a.txt")
+    size = header[2][1] + 1 + (header[2][2] + 1) * 4
+    scaler = np.array(numbers[-int(size):])
+    assert (scaler > 0).all() and scaler.max() < 1e4, scaler
+
+
+def test_finetune_of_some_elements_in_another_order(tmp_path):
+    """A file of five elements, and an input of two of them."""
+    frame = REFERENCE["nep4_five"]
+    keep = [k for k, name in enumerate(frame["symbols"]) if name in ("O", "Cu")]
+    atoms = pytest.importorskip("ase").Atoms([frame["symbols"][k] for k in keep], np.array(frame["positions"])[keep], cell=frame["cell"], pbc=True)
+    potential = dptrain.load(FOLDER / "nep4_five.txt")
+    found = potential.evaluate(atoms)
+    lines = [f"{name} {' '.join(map(repr, map(float, [*x, *f])))}" for name, x, f in zip(atoms.symbols, atoms.positions, found.forces)]
+    comment = f'Lattice="{" ".join(map(str, np.ravel(frame["cell"])))}" Properties=species:S:1:pos:R:3:force:R:3 energy={found.energy!r} weight=2 pbc="T T T"'
+    (tmp_path / "train.xyz").write_text("\n".join([str(len(lines)), comment, *lines, ""]) * 4)
+    shutil.copy(FOLDER / "nep4_five.txt", tmp_path / "nep.txt")
+    (tmp_path / "nep.in").write_text("type 2 Cu O\ncutoff 5 4\nn_max 4 3\nbasis_size 5 4\nl_max 4 1\nneuron 6\n")
+    document = {"model": {"type_map": ["Cu", "O"], "descriptor": {"type": "nep"}}, "training": {"training_data": {"systems": "train.xyz"}, "numb_steps": 1}}
+    (tmp_path / "any.json").write_text(json.dumps(document))
+    for words in (["nep.in", "--finetune", "nep.txt"], ["any.json", "--finetune", "nep.txt", "--use-pretrain-script"]):
+        tuned = train(tmp_path, *words)
+        assert tuned.returncode == 0, tuned.stdout + tuned.stderr
+    # the labels are its own: there is nothing to learn
+    first = np.loadtxt(tmp_path / "lcurve.out", ndmin=2)[0]
+    assert first[2] < 1e-6
+
+
+def test_weights_below_zero_are_refused(tmp_path):
+    frames_of(tmp_path, "a", SW, 1)
+    (arrays,) = (tmp_path / "a").glob("*/set.*")
+    np.save(arrays / "frame_weight.npy", np.full(11, -1.0))
+    (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "nep"}}, "training": {"training_data": {"systems": "a"}}}))
+    refused = train(tmp_path, "input.json")
+    assert refused.returncode != 0 and "its weight is -1: it must be a number of at least 0" in refused.stderr, refused.stderr
+
+
+def test_texts_that_are_no_potential_stay_data(tmp_path, monkeypatch):
+    from dptrain.convert import is_model
+
+    monkeypatch.chdir(tmp_path)
+    Path("scf.txt").write_text("Program PWSCF v.7.2\n")
+    shutil.copy(FOLDER / "nep4.txt", "C.nep")
+    assert not is_model("scf.txt", "data") and is_model("C.nep", "C.dp") and is_model("C.nep", "data")

@@ -104,6 +104,7 @@ class Descriptors : public testing::TestWithParam<std::string> {
              "n_max_radial": 1, "n_max_angular": 2, "basis_size_radial": 4,
              "basis_size_angular": 2, "l_max": 8, "seed": 3})"}};
     const auto other = others.find(name);
+    if (name == "nep") document["model"]["fitting_net"]["resnet_dt"] = true;  // which it has not
     document["model"]["descriptor"] =
         json::parse(other == others.end() ? power_spectrum : other->second);
     if (!find_energy_term_type("exponentials"))
@@ -150,7 +151,8 @@ TEST_P(OtherDescriptor, IsReadFromAnInput)
   document["model"]["descriptor"]["etas"] = 1;
   expect_in("\"eta\"", message_of([&] { read(document); }));
   document["model"]["descriptor"]["type"] = "gaussian";
-  expect_in("\"power_spectrum\", \"se_e2_a\", \"gaussians\"", message_of([&] { read(document); }));
+  expect_in("\"power_spectrum\", \"se_e2_a\", \"nep\", \"gaussians\"",
+            message_of([&] { read(document); }));
   // all written out it is the same
   const std::string resolved = resolved_input_text(read(input()));
   EXPECT_EQ(resolved_input_text(read_input_text(resolved, "out.json")), resolved);

@@ -35,6 +35,7 @@
 #include "dptrain/uncertainty/feature_moments.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
+#include "potential/terms/nep_zbl_config.h"
 #include "statistics/data/structure_cutoff.h"
 #include "training/schedule.h"
 
@@ -203,6 +204,7 @@ void OfflineTraining::open_data()
   }
   for (const AnyEnergyTermConfig &term : input_.model.terms)
     say(fmt::format("term beside the net: {}", term->text()));
+  for (const std::string &line : nep_zbl_lines(input_.model)) say(line);
   splits_atoms_ = !start_.model;
   if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
     splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");

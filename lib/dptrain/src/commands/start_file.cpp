@@ -6,6 +6,7 @@
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
 #include "input/json_document.h"
+#include "potential/files/nep_elements.h"
 
 namespace dptrain {
 
@@ -78,6 +79,7 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
     input.model = model.config;
     return input;
   }
+  if (!start.restart) keep_elements(model, input.model.type_map);
   const std::string differences = model_differences(model.config, input.model);
   if (!differences.empty())
     throw Error(fmt::format("{} holds another model than {} asks for: {}{}", start.option,

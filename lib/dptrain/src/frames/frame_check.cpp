@@ -74,6 +74,9 @@ void check_share(const Frame &frame, int ntypes)
   check_finite(frame, frame.x.data(), frame.x.size(), "a position");
   if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
   if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
+  if (!(frame.label.frame_weight >= 0.0 && std::isfinite(frame.label.frame_weight)))
+    fail(frame, fmt::format("its weight is {}: it must be a number of at least 0",
+                            frame.label.frame_weight));
   for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
   for (const double weight : frame.label.force_weight)
     if (weight < 0.0)

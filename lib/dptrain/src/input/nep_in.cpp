@@ -57,6 +57,10 @@ class NepIn {
 
   json document() const
   {
+    if (factor_ > 0.0 && zbl_ <= 0.0)
+      throw Error(fmt::format("{}: use_typewise_cutoff_zbl has no meaning without zbl: give both, "
+                              "or neither",
+                              path_));
     json descriptor = descriptor_, fitting = {{"neuron", neurons_}}, data;
     descriptor["type"] = "nep";
     json model{{"type_map", elements_}, {"descriptor", descriptor}, {"fitting_net", fitting}};
@@ -127,7 +131,7 @@ class NepIn {
         {"basis_size", two("basis_size_radial", "basis_size_angular")},
         {"l_max", [this](const Words &values) { read_degrees(values); }},
         {"neuron", [this](const Words &values) { read_neurons(values); }},
-        {"zbl", [this](const Words &values) { zbl_ = number(values, 0); }},
+        {"zbl", [this](const Words &values) { read_zbl(values); }},
         {"use_typewise_cutoff_zbl",
          [this](const Words &values) { factor_ = values.empty() ? 0.7 : number(values, 0); }},
         {"fine_tune",
@@ -171,6 +175,11 @@ class NepIn {
     for (std::size_t k = 0; k < words.size(); k += 2) {
       radial.push_back(number(words, k));
       angular.push_back(number(words, k + 1));
+      if (!(angular.back() > 0.0 && angular.back() <= radial.back()))
+        fail(
+            fmt::format("found cutoffs {} and {}: the second, of the angular part, must be above 0 "
+                        "and not above the first",
+                        words[k], words[k + 1]));
     }
     descriptor_["rcut_radial"] = radial;
     descriptor_["rcut_angular"] = angular;
@@ -180,11 +189,33 @@ class NepIn {
   {
     count("l_max", words, 1, 7);
     descriptor_["l_max"] = whole(words, 0);
-    const auto is_set = [&](std::size_t k) { return k < words.size() && whole(words, k) != 0; };
-    descriptor_["l_max_4body"] = is_set(1) ? 2 : 0;
-    descriptor_["l_max_5body"] = is_set(2) ? 1 : 0;
-    const char *flags[] = {"has_112", "has_123", "has_233", "has_134"};
-    for (std::size_t k = 0; k < std::size(flags); ++k) descriptor_[flags[k]] = is_set(3 + k);
+    // products that are not named stay as they are: 222 is there
+    struct Product {
+      const char *key;
+      json set, not_set;
+      int degree;
+    };
+    const Product products[] = {{"l_max_4body", 2, 0, 2},    {"l_max_5body", 1, 0, 1},
+                                {"has_112", true, false, 2}, {"has_123", true, false, 3},
+                                {"has_233", true, false, 3}, {"has_134", true, false, 4}};
+    for (std::size_t k = 1; k < words.size(); ++k) {
+      const Product &product = products[k - 1];
+      const bool is_set = whole(words, k) != 0;
+      descriptor_[product.key] = is_set ? product.set : product.not_set;
+      if (is_set && whole(words, 0) < product.degree)
+        fail(fmt::format("{} needs l_max {} or more, found {}", product.key, product.degree,
+                         words[0]));
+    }
+  }
+
+  void read_zbl(const Words &words)
+  {
+    zbl_ = number(words, 0);
+    if (zbl_ <= 0.0)
+      fail(fmt::format("found zbl {}: give a distance above 0, or no such line", words[0]));
+    if (std::filesystem::exists("zbl.in"))
+      fail("numbers of single elements in zbl.in are not read: give the terms of an input.json "
+           "(nep_zbl with pairs), or remove that file");
   }
 
   void read_neurons(const Words &words)

@@ -11,6 +11,6 @@ bool is_nep_in(const std::string &text);
 /// of this folder. Keywords of an evolution strategy and of its loss have no meaning here, and are listed under ignored_of_nep_in.
 /// Throws Error "PATH: line N: ..." for what cannot be done.
 std::string json_of_nep_in(const std::string &text, const std::string &path);
-constexpr const char *ignored_of_nep_in = "_ignored";
+constexpr const char *ignored_of_nep_in = "_ignored of nep.in";
 
 }  // namespace dptrain

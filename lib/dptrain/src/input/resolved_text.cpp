@@ -85,7 +85,7 @@ std::vector<SectionRows> input_keys()
     const auto term = make_energy_term_config(type);
     add_rows(begin(fmt::format("model/terms of type {}", type)), term->table(), *term);
   }
-  for (const char *type : {"power_spectrum", "se_e2_a"}) {
+  for (const char *type : {"power_spectrum", "nep", "se_e2_a"}) {
     const auto descriptor = make_descriptor_config(type);
     SectionRows &section = begin(fmt::format("model/descriptor of type {}", type));
     ModelConfig defaults;

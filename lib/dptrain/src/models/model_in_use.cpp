@@ -81,6 +81,19 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
   return note;
 }
 
+// Those of `all` that are among `some`; all where `some` has others.
+std::vector<std::string> in_order_of(const std::vector<std::string> &all,
+                                     const std::vector<std::string> &some)
+{
+  std::vector<std::string> kept;
+  for (const std::string &element : all)
+    if (std::find(some.begin(), some.end(), element) != some.end()) kept.push_back(element);
+  const bool has_others = std::any_of(some.begin(), some.end(), [&](const std::string &element) {
+    return element != "NULL" && std::find(all.begin(), all.end(), element) == all.end();
+  });
+  return has_others ? all : kept;
+}
+
 // Of a potential of GPUMD, with the elements that it had in its file.
 std::string note_of_nep(const ModelData &data, const std::string &file, std::size_t elements)
 {
@@ -139,7 +152,8 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
     else
       data = read_model_file(file, settings_.native);
     of_file = data.config.ntypes();
-    if (!is_input) keep_elements(data, type_elements);
+    if (!is_input && std::ifstream(file).good() && format_of_file(file) == format_of_name(".txt"))
+      keep_elements(data, in_order_of(data.config.type_map, type_elements));
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 

@@ -39,7 +39,7 @@ EnergyBiasFit::EnergyBiasFit(std::shared_ptr<Model> model, std::shared_ptr<const
 
 void EnergyBiasFit::add(const Frame &frame)
 {
-  if (!frame.label.energy) return;
+  if (!frame.label.energy || frame.label.frame_weight == 0.0) return;
   guarded(*comm_, [&] {
     const bool weighted = use_coefficients_ && !frame.label.atom_ener_coeff.empty();
     force_.assign(std::size_t(frame.nall()) * 3, 0.0);

@@ -40,6 +40,13 @@ class DescriptorType {
   virtual bool is_zero_alone(const ModelData & /*data*/) const { return true; }
   /// Whether its numbers have factors, the constant "scaler", that follow from what they are in the first frames of a new model.
   virtual bool has_scaler() const { return false; }
+  /// These factors, from means and standard deviations of the numbers without them.
+  virtual std::vector<double> scaler(const ModelConfig & /*model*/,
+                                     const std::vector<double> & /*means*/,
+                                     const std::vector<double> & /*deviations*/) const
+  {
+    return {};
+  }
   /// Whether new models have Walls.
   virtual bool has_walls() const { return false; }
   /// Appends its parameters, which are the first; their names begin with /model/descriptor/ and say where they stand in the

@@ -98,6 +98,8 @@ void NepConfig::complete(JsonReader &section, ModelConfig &model)
                              "place: remove the key",
                              model.rcut));
   model.rcut = longest;
+  rcut_radial = shortened(rcut_radial);
+  rcut_angular = shortened(rcut_angular);
   const auto need = [&](bool flag, const char *key, int degree) {
     if (flag && l_max < degree)
       section.fail(section.has(key) ? key : "l_max",
@@ -121,6 +123,13 @@ bool NepConfig::set_input_defaults(InputFile &input, bool in_a_run) const
 std::vector<double> NepConfig::cutoffs(const std::vector<double> &given, int ntypes)
 {
   return given.size() == 1 ? std::vector<double>(ntypes, given[0]) : given;
+}
+
+std::vector<double> NepConfig::shortened(const std::vector<double> &cutoffs)
+{
+  const bool are_same = std::all_of(cutoffs.begin(), cutoffs.end(),
+                                    [&](double rcut) { return rcut == cutoffs.front(); });
+  return are_same ? std::vector<double>{cutoffs.front()} : cutoffs;
 }
 
 const NepConfig &nep(const ModelConfig &model)

@@ -11,6 +11,8 @@ class NepType final : public DescriptorType {
   std::unique_ptr<DescriptorConfig> make_config() const override;
   DescriptorConstants constants(const ModelConfig &model, const Statistics &found) const override;
   bool has_scaler() const override { return true; }
+  std::vector<double> scaler(const ModelConfig &model, const std::vector<double> &means,
+                             const std::vector<double> &deviations) const override;
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

@@ -114,7 +114,8 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
        "untrained model only)"},
       {first && (has("@class") || has("backend:")),
        "it looks like a YAML model of DeePMD-kit; " + convert(path)},
-      {first, "it looks like text; a model file is a .dp or a .pth file"},
+      {first, "it looks like text; a model file is a .dp or a .pth file, or a nep.txt that begins "
+              "with nep3, nep4 or nep5"},
       // a serialized GraphDef begins with a node: tag 0x0a and its length
       {bytes.starts_with("\x0a"), "it looks like a TensorFlow graph (.pb); " + convert(path)},
   };

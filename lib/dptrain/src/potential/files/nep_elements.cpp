@@ -5,6 +5,7 @@
 
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "input/model_keys.h"
 #include "potential/terms/nep_zbl_config.h"
 
 namespace dptrain {
@@ -84,10 +85,12 @@ void keep_elements(ModelData &data, const std::vector<std::string> &elements)
   if (!descriptor || !is_plain) return;
   const std::vector<std::string> &all = data.config.type_map;
   std::vector<int> kept;
-  for (std::size_t type = 0; type < all.size(); ++type)
-    if (std::find(elements.begin(), elements.end(), all[type]) != elements.end())
-      kept.push_back(static_cast<int>(type));
-  if (kept.empty() || kept.size() == all.size()) return;
+  for (const std::string &element : elements) {
+    const auto found = std::find(all.begin(), all.end(), element);
+    if (found == all.end()) return;
+    kept.push_back(static_cast<int>(found - all.begin()));
+  }
+  if (kept.empty() || elements == all) return;
 
   const int ntypes = data.config.ntypes();
   ModelData some = data;
@@ -105,6 +108,7 @@ void keep_elements(ModelData &data, const std::vector<std::string> &elements)
   some.parameters.assign(blocks.back().offset + blocks.back().size, 0.0);
   const BlockCopy copy(data, kept);
   for (const ParameterBlock &block : blocks) copy.copy(block, &some.parameters[block.offset]);
+  some.model_def_script = written_model(config).dump();
   data = std::move(some);
 }
 

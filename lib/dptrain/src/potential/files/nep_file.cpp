@@ -16,6 +16,7 @@
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "input/model_keys.h"
 #include "io/file.h"
 #include "kernels/limits.h"
 #include "potential/terms/nep_zbl_config.h"
@@ -24,7 +25,8 @@ namespace dptrain {
 
 namespace {
 
-constexpr double same = 1e-12;  // of distances that are written with fewer digits
+constexpr int last_element = 94;  // Pu
+constexpr double same = 1e-12;    // of distances that are written with fewer digits
 
 /// Lines of the header and numbers behind it, with what messages say of them.
 class Text {
@@ -62,12 +64,6 @@ class Text {
     while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
     return next_ < lines_.size() ? lines_[next_++] : std::vector<std::string>();
   }
-  /// Whether the next line begins with this word.
-  bool comes(const std::string &name)
-  {
-    while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
-    return next_ < lines_.size() && lines_[next_][0] == name;
-  }
   double number(const std::string &word) const
   {
     double value = 0.0;
@@ -93,7 +89,6 @@ class Text {
     }
     return numbers;
   }
-  const std::string &path() const { return path_; }
 
  private:
   std::string path_;
@@ -145,8 +140,7 @@ void read_elements(Text &text, const std::vector<std::string> &words, ModelConfi
     text.fail(fmt::format("found {} elements, expected {} as the number before them",
                           std::max<int>(0, static_cast<int>(words.size()) - 2), number));
   for (std::size_t k = 2; k < words.size(); ++k) {
-    constexpr int last = 94;  // Pu
-    if (atomic_number(words[k]) > last)
+    if (atomic_number(words[k]) > last_element)
       text.fail(
           fmt::format("found '{}', which is no element up to Pu: correct the name", words[k]));
     if (std::find(config.type_map.begin(), config.type_map.end(), words[k]) !=
@@ -154,13 +148,6 @@ void read_elements(Text &text, const std::vector<std::string> &words, ModelConfi
       text.fail(fmt::format("names {} twice: remove one of them", words[k]));
     config.type_map.push_back(words[k]);
   }
-}
-
-// One number where all are the same.
-std::vector<double> shortened(const std::vector<double> &list)
-{
-  const bool all = std::all_of(list.begin(), list.end(), [&](double x) { return x == list[0]; });
-  return all ? std::vector<double>{list[0]} : list;
 }
 
 void read_cutoffs(Text &text, int ntypes, NepConfig &own)
@@ -184,8 +171,8 @@ void read_cutoffs(Text &text, int ntypes, NepConfig &own)
                       "and not above the first",
                       words[2 * k], words[2 * k + 1]));
   }
-  own.rcut_radial = shortened(radial);
-  own.rcut_angular = shortened(angular);
+  own.rcut_radial = NepConfig::shortened(radial);
+  own.rcut_angular = NepConfig::shortened(angular);
 }
 
 void read_degrees(Text &text, NepConfig &own)
@@ -316,6 +303,18 @@ class Parameters {
   std::vector<ParameterBlock> blocks_;
 };
 
+// Of an atom: what the energy is beside its bias and the sum over neurons. A separate atom, whose descriptor is zero, has its bias alone
+// where the energy is given (atom_ener).
+double energy_beside_sum(Parameters &parameters, const ModelConfig &config, int type)
+{
+  const bool is_given = !config.atom_ener.empty() && config.atom_ener[type].has_value();
+  if (!is_given) return *parameters.net(type, 1, "b");
+  double sum = 0.0;
+  const double *b = parameters.net(type, 0, "b"), *output = parameters.net(type, 1, "w");
+  for (int n = 0; n < config.fitting_neuron[0]; ++n) sum += output[n] * std::tanh(b[n]);
+  return -sum;
+}
+
 // Calls f(n, k, a, b, number of the coefficient in the file) for the coefficients of a part.
 template <class F> void for_coefficients(int channels, int functions, int ntypes, const F &f)
 {
@@ -361,6 +360,11 @@ ModelData read_nep(const std::string &path)
     if (words.size() != 2 && words.size() != 3)
       text.fail(fmt::format("found {} numbers behind zbl, expected 2 or 3", words.size()));
     for (const std::string &word : words) zbl.push_back(text.number(word));
+    const bool flexible = words.size() == 2 && zbl[0] == 0.0 && zbl[1] == 0.0;
+    if (!flexible && !(zbl[0] >= 0.0 && zbl[0] < zbl[1] && (zbl.size() == 2 || zbl[2] > 0.0)))
+      text.fail(fmt::format("found 'zbl {}': expected two distances, the second above the first, "
+                            "and where there is a third number, one above 0: copy the file again",
+                            joined(words)));
   }
   read_cutoffs(text, ntypes, *own);
   std::tie(own->n_max_radial, own->n_max_angular) = read_two(text, "n_max", NepConfig::most_n);
@@ -430,7 +434,7 @@ ModelData read_nep(const std::string &path)
   data.parameters = std::move(parameters.values);
   data.out_bias.assign(ntypes, 0.0);
   data.bias_atom_e = energies;
-  data.model_def_script = "{}";
+  data.model_def_script = written_model(config).dump();
   return data;
 }
 
@@ -440,6 +444,11 @@ std::string not_nep_because(const ModelData &data)
   const std::string other = ": write a .dp file";
   if (data.kind != ModelKind::native || !config.descriptor || config.descriptor->type() != "nep")
     return "only models with descriptor nep can be written as nep.txt" + other;
+  if (!config.pair_exclude_types.empty() || !config.atom_exclude_types.empty())
+    return "a nep.txt has no exclusions of types" + other;
+  for (const std::string &element : config.type_map)
+    if (atomic_number(element) > last_element)
+      return fmt::format("{} of type_map is no element up to Pu{}", element, other);
   if (!data.walls.empty())
     return "a nep.txt has no walls" + other + ", or leave them out (wall no)";
   if (config.fitting_neuron.size() != 1 || config.fitting_activation != "tanh")
@@ -462,7 +471,7 @@ void write_nep(const std::string &path, const ModelData &data)
   std::vector<double> energies;
   for (int type = 0; type < ntypes; ++type)
     energies.push_back(data.out_bias[type] + data.bias_atom_e[type] +
-                       *parameters.net(type, 1, "b"));
+                       energy_beside_sum(parameters, config, type));
   const double common = energies[0];
   const bool one_energy = std::all_of(energies.begin(), energies.end(),
                                       [&](double e) { return std::abs(e - common) < same; });

@@ -12,8 +12,7 @@ bool is_nep(const std::string &bytes);
 ModelData read_nep(const std::string &path);
 /// Why a model has no form in such a file, and what to do; empty: it has.
 std::string not_nep_because(const ModelData &data);
-/// Writes NEP4, or NEP5 where elements have energies of their own, with the digits of float32 as GPUMD does, so that what is read
-/// again is written with the same text.
+/// Writes NEP4 with all digits. Energies of single elements go through one more neuron, which is constant, and which reading takes out.
 void write_nep(const std::string &path, const ModelData &data);
 
 }  // namespace dptrain

@@ -33,7 +33,7 @@ Tree layer_tree(TreeWriter &writer, const NetworkShape &shape, std::size_t k,
           {"bias", true},
           {"use_timestep", idt},
           {"activation_function", hidden ? shape.activation : "none"},
-          {"resnet", hidden},
+          {"resnet", hidden && shape.skips},
           {"precision", precision},
           {"trainable", trainable},
           {"@variables", arrays}};
@@ -47,11 +47,12 @@ void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
   if (hidden ? found != shape.activation : found != "none" && found != "linear")
     layer.fail("activation_function", fmt::format("found \"{}\", expected \"{}\"", found,
                                                   hidden ? shape.activation : "none"));
-  if (layer.boolean("resnet", false) != hidden)
-    layer.fail("resnet", fmt::format("expected {}", hidden ? "true" : "false"));
+  const bool can_skip = hidden && shape.skips;
+  if (layer.boolean("resnet", false) != can_skip)
+    layer.fail("resnet", fmt::format("expected {}", can_skip ? "true" : "false"));
   layer.only("bias", true, "layers without bias");
   const int in = k == 0 ? shape.inputs : shape.hidden[k - 1];
-  const bool skip = hidden && (shape.hidden[k] == in || shape.hidden[k] == 2 * in);
+  const bool skip = can_skip && (shape.hidden[k] == in || shape.hidden[k] == 2 * in);
   JsonReader variables = layer.section("@variables");
   if (variables.has("idt") != (skip && shape.resnet_dt))
     variables.fail("idt", variables.has("idt") ? "must be null in this layer"

@@ -28,6 +28,9 @@ std::string nep_zbl_note(const ModelConfig &model);
 /// Of pairs whose repulsion ends at their angular cutoff before it has vanished; empty: there are none.
 std::string nep_zbl_warning(const ModelConfig &model);
 
+/// Both, for a log of lines.
+std::vector<std::string> nep_zbl_lines(const ModelConfig &model);
+
 /// What a nep.txt has of it.
 struct NepZblText {
   std::string line;

@@ -54,7 +54,14 @@ class NepZblConfig final : public EnergyTermConfig {
   double cutoff() const override { return longest_; }
   std::string text() const override
   {
-    if (!pairs.empty()) return "nep_zbl of numbers for each two elements";
+    if (!pairs.empty()) {
+      std::string text = "nep_zbl of numbers";
+      for (const auto &[pair, numbers] : pairs) {
+        text += " " + pair;
+        for (const double number : numbers) text += fmt::format(" {}", number);
+      }
+      return text;
+    }
     return fmt::format(
         "nep_zbl from {:.15g} to {:.15g} Angstrom{}", factor ? 0.0 : inner, outer,
         factor ? fmt::format(", {:.15g} times the sum of covalent radii at most", *factor) : "");
@@ -107,6 +114,8 @@ void NepZblConfig::complete(JsonReader &section, const ModelConfig &model)
       section.fail("outer",
                    fmt::format("must be above 0 and above inner ({:g}); found {:g}", inner, outer));
   } else {
+    if (inner != 0.0 || outer != 0.0 || factor)
+      section.fail("pairs", "stands in place of inner, outer and factor: remove either");
     for (const auto &[pair, numbers] : pairs)
       if (numbers.size() != numbers_of_a_pair)
         section.fail("pairs",
@@ -268,6 +277,15 @@ std::string nep_zbl_warning(const ModelConfig &model)
                            model.type_map[a], model.type_map[b], outer, end);
     }
   return "";
+}
+
+std::vector<std::string> nep_zbl_lines(const ModelConfig &model)
+{
+  std::vector<std::string> lines;
+  if (const std::string note = nep_zbl_note(model); !note.empty()) lines.push_back("NEP: " + note);
+  if (const std::string warning = nep_zbl_warning(model); !warning.empty())
+    lines.push_back("WARNING: " + warning);
+  return lines;
 }
 
 NepZblText nep_zbl_text(const EnergyTermConfig &config, const ModelConfig &model)

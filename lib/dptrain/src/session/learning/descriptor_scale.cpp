@@ -13,9 +13,6 @@ namespace dptrain {
 
 namespace {
 
-// Of the mean: where all atoms are alike, as in a perfect crystal, the deviation is one of rounding.
-constexpr double least_deviation = 1e-3;
-
 // Of the numbers of the descriptor without a scaler.
 struct Sums {
   std::vector<double> numbers;        // [ntypes][size]
@@ -90,19 +87,18 @@ void scale_descriptor(const Communicator &comm, ModelData &data,
   std::int64_t centers = 0;
   for (const std::int64_t number : sums.centers) centers += number;
   if (centers == 0) return;
-  std::vector<double> means(ntypes * size, 0.0);
+  std::vector<double> means(size), deviations(size), of_types(ntypes * size);
   for (std::size_t d = 0; d < size; ++d) {
     double sum = 0.0;
     for (std::size_t t = 0; t < ntypes; ++t) sum += sums.numbers[t * size + d];
-    const double mean = sum / centers, variance = sums.squares[d] / centers - mean * mean,
-                 deviation =
-                     std::max(std::sqrt(std::max(variance, 0.0)), least_deviation * std::abs(mean));
-    if (deviation > 0.0) scaler[d] = 1.0 / deviation;
+    means[d] = sum / centers;
+    deviations[d] = std::sqrt(std::max(sums.squares[d] / centers - means[d] * means[d], 0.0));
     for (std::size_t t = 0; t < ntypes; ++t)
-      means[t * size + d] =
-          sums.centers[t] > 0 ? sums.numbers[t * size + d] / sums.centers[t] : mean;
+      of_types[t * size + d] =
+          sums.centers[t] > 0 ? sums.numbers[t * size + d] / sums.centers[t] : means[d];
   }
-  center_first_layers(data, scaler, means);
+  scaler = descriptor_type(data.config).scaler(data.config, means, deviations);
+  center_first_layers(data, scaler, of_types);
 }
 
 }  // namespace dptrain

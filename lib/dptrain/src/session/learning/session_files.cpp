@@ -41,6 +41,9 @@ SessionFiles::SessionFiles(std::shared_ptr<const Communicator> comm,
       data = slot_->model()->data();
     else if (slot_->input())
       data.config = slot_->input()->model;
+    const WallSettings::Choice wall = slot_->settings().wall.choice;
+    if (wall == WallSettings::Choice::yes || wall == WallSettings::Choice::at)
+      data.walls = Walls(data.config.ntypes(), data.config.rcut);
     const std::string reason = format_to_write(options_.files.save).cannot_write(data);
     if (!reason.empty()) throw Error(fmt::format("save {}: {}", options_.files.save, reason));
   }

@@ -27,6 +27,8 @@ class NepConfig final : public DescriptorConfig {
   bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
+  /// One number where all are the same.
+  static std::vector<double> shortened(const std::vector<double> &cutoffs);
   static constexpr int most_n = 64;  ///< of n_max_radial and n_max_angular
   /// By type, of one number for all or one for each.
   static std::vector<double> cutoffs(const std::vector<double> &given, int ntypes);
