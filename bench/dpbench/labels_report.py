@@ -5,10 +5,10 @@ from statistics import mean
 from .tables import markdown, number
 
 STYLES = {  # first word of a side: (color, marker)
-    "power_spectrum": ("#c1272d", "o"), "se_e2_a": ("#e08e79", "s"), "SNAP": ("#1f5a94", "^"),
+    "power_spectrum": ("#c1272d", "o"), "se_e2_a": ("#e08e79", "s"), "nep": ("#7a3b8f", "v"), "SNAP": ("#1f5a94", "^"),
     "quadratic SNAP": ("#5b9bd5", "v"), "POD": ("#3a7d44", "D"), "DeePMD-kit": ("#444444", "P"), "torchnep": ("#8a6fb0", "X"),
     "ACE": ("#b8860b", "*")}
-OURS = ("power_spectrum", "se_e2_a")
+OURS = ("power_spectrum", "nep", "se_e2_a")
 LATE = 1.5
 
 

@@ -173,7 +173,10 @@ class Ours(LammpsSide):
     def train(self, dataset, frames, steps, seed, folder, seconds):
         systems = write_npy(folder / "data", frames, dataset.elements)
         model = json.loads(json.dumps(self.model))
-        model["type_map"], model["descriptor"]["rcut"] = dataset.elements, dataset.rcut
+        model["type_map"] = dataset.elements
+        # those of torchnep's side
+        nep = {"rcut_radial": dataset.rcut, "rcut_angular": dataset.rcut - 0.5}
+        model["descriptor"].update(nep if model["descriptor"]["type"] == "nep" else {"rcut": dataset.rcut})
         training = {"training_data": {"systems": [str(s) for s in systems], "batch_size": f"auto:{BATCH_ATOMS}"},
                     "numb_steps": steps, "seed": seed, "disp_freq": steps, "save_freq": steps}
         (folder / "input.json").write_text(json.dumps({"model": model, **self.sections, "training": training}, indent=1))
@@ -235,10 +238,11 @@ SOAP_SECTIONS = {"optimizer": {"type": "SOAP"}, "learning_rate": {"type": "cosin
 
 
 def our_sides(ours, recorder):
-    """power_spectrum with its defaults; se_e2_a with the small net and what it learns fastest with; SNAP; POD."""
+    """power_spectrum and nep with their defaults; se_e2_a with the small net and what it learns fastest with; SNAP; POD."""
     small = {"descriptor": {"type": "se_e2_a", "rcut_smth": 0.5, "neuron": [25, 25, 25], "axis_neuron": 8,
                             "type_one_side": True},
              "fitting_net": {"neuron": [50, 50, 50]}}
     return [Ours("power_spectrum", ours, recorder, {"descriptor": {"type": "power_spectrum"}}, {}, "double"),
+            Ours("nep", ours, recorder, {"descriptor": {"type": "nep"}}, {}, "double"),
             Ours("se_e2_a", ours, recorder, small, SOAP_SECTIONS, "single"),
             Snap(ours, recorder, False), Snap(ours, recorder, True), Pod(ours, recorder)]

@@ -144,6 +144,7 @@ FIGURES = {
     "example_ase_on_the_fly": active("ase_on_the_fly", "ethanol"),
     "example_replicas": replicas,
     "example_fine_tune": learning("fine_tune"),
+    "example_nep_fine_tune": learning("nep_fine_tune", "fine_tune"),
     "example_offline": offline,
     "dptrain_memory": bench("memory"),
     "dptrain_uncertainty": bench("uncertainty"),

@@ -107,6 +107,16 @@ def test_page_from_deepmd(tutorial):
     assert np.ptp(energies[1:]) / 256 < 1e-4  # eV/atom
 
 
+@pytest.mark.story("tutorial")
+def test_page_from_gpumd(tutorial):
+    """A potential from train.xyz by a nep.in, in MD on two ranks, and fine-tuned to another one in a run, as a nep.txt again."""
+    page = tutorial("Tutorial_from_gpumd.rst")
+    assert page.numbers(FORCE)[0] < 0.1  # eV/A, of a rms force of 1.8
+    energies = thermo(page, "log.run")["TotEng"]
+    assert np.ptp(energies) / 512 < 1e-3  # eV/atom
+    assert (page.folder / "tuned.txt").read_text().startswith("nep4 1 Si")
+
+
 def pretrained_archive(folder):
     """pretrained.pth for silicon, which the reader of the page has: made by DeePMD-kit where that is here, otherwise the small
     TorchScript model of the tests, with other names of its elements."""
