@@ -52,7 +52,7 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
   return cubic(knots + 2L * k, knots + 2L * k + 2, spline.step, place - k);
 }
 
-template <class Real, class Function> struct ZblPairs {
+template <class Real, class Function> struct FunctionPairs {
   const Function *functions;
   const Real *reach;
   KOKKOS_FORCEINLINE_FUNCTION Real reach_squared(int type) const { return reach[type]; }
@@ -96,7 +96,7 @@ template <class Real>
 void add_zbl(const Edges<Real> &edges, const Zbl *functions, const Real *reach_squared,
              double *energies, const PairSlopes &slopes)
 {
-  launch_pairs("dptrain::zbl", edges, ZblPairs<Real, Zbl>{functions, reach_squared}, energies,
+  launch_pairs("dptrain::zbl", edges, FunctionPairs<Real, Zbl>{functions, reach_squared}, energies,
                slopes);
 }
 
@@ -104,7 +104,7 @@ template <class Real>
 void add_nep_zbl(const Edges<Real> &edges, const NepZbl *functions, const Real *reach_squared,
                  double *energies, const PairSlopes &slopes)
 {
-  launch_pairs("dptrain::nep_zbl", edges, ZblPairs<Real, NepZbl>{functions, reach_squared},
+  launch_pairs("dptrain::nep_zbl", edges, FunctionPairs<Real, NepZbl>{functions, reach_squared},
                energies, slopes);
 }
 

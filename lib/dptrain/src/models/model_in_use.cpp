@@ -81,6 +81,11 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
   return note;
 }
 
+bool is_nep(const ModelConfig &config)
+{
+  return config.descriptor && config.descriptor->type() == "nep";
+}
+
 // Those of `all` that are among `some`; all where `some` has others.
 std::vector<std::string> in_order_of(const std::vector<std::string> &all,
                                      const std::vector<std::string> &some)
@@ -152,7 +157,8 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
     else
       data = read_model_file(file, settings_.native);
     of_file = data.config.ntypes();
-    if (!is_input && std::ifstream(file).good() && format_of_file(file) == format_of_name(".txt"))
+    const bool may_be_text = is_nep(data.config) && std::ifstream(file).good();
+    if (may_be_text && format_of_file(file) == format_of_name(".txt"))
       keep_elements(data, in_order_of(data.config.type_map, type_elements));
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
@@ -188,8 +194,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   }
   note_ =
       from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
-  const bool is_nep = data.config.descriptor && data.config.descriptor->type() == "nep";
-  if (is_nep) note_ = note_of_nep(data, file, of_file);
+  if (is_nep(data.config)) note_ = note_of_nep(data, file, of_file);
   warning_ = nep_zbl_warning(is_input ? new_input.model : data.config);
   ++generation_;
 }
