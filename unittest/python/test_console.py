@@ -72,7 +72,7 @@ def test_convert_keeps_checkpoints(script, tmp_path):
     before = numbered.read_bytes()
     for words, message in ((("model.ckpt.dp", "model.ckpt.dp"), "same file"), (("model.ckpt", "model.ckpt-2.dp"), "same file"),
                            ((ROOT / "unittest" / "reference" / "triclinic_3type" / "model.dp", "model.ckpt.dp"), "is a checkpoint"),
-                           (("input.json", "m.dp"), "input.json is not a model"), (("model.ckpt", "m.txt"), "known are .dp"),
+                           (("input.json", "m.dp"), "input.json is not a model"), (("model.ckpt", "m.zip"), "known are .dp"), (("model.ckpt", "m.txt"), "only models with descriptor nep"),
                            (("model.ckpt", "/proc/m.dp"), "/proc/m.dp")):
         status, out, err = script("convert", *words)
         assert (status, out) == (1, "") and message in err and err.startswith("dptrain: error: ") and err.count("dptrain: error") == 1, err

@@ -73,7 +73,7 @@ def test_no_other_format_holds_it(learned, tmp_path):
 def defaults_of_the_manual():
     """{key: text of the default} of the table of power_spectrum."""
     text = (ROOT / "doc" / "src" / "dptrain_input.rst").read_text()
-    section = text[text.index("model/descriptor of type power_spectrum\n"):text.index("model/descriptor of type se_e2_a\n")]
+    section = text[text.index("model/descriptor of type power_spectrum\n"):text.index("model/descriptor of type nep\n")]
     rows = re.findall(r"^ {3}\* - (\S.*)\n {5}- (.*)\n", section, re.M)
     return {key: default for names, default in rows for key in names.split(", ")}
 
