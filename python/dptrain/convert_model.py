@@ -29,26 +29,25 @@ class ConvertError(Exception):
     """The conversion failed; the text says why and what to do."""
 
 
-def is_hdf5(path):
-    """True for a .dp file and for a checkpoint, whatever their names. Raises ConvertError if there is no such file."""
+def first_bytes(path, number):
+    """Of a file; nothing of a folder (a .savedmodel). Raises ConvertError if there is no such file."""
     try:
         with open(path, "rb") as file:
-            return file.read(8) == b"\x89HDF\r\n\x1a\n"
+            return file.read(number)
     except IsADirectoryError:
-        return False  # a .savedmodel
+        return b""
     except OSError as error:
         raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
+
+
+def is_hdf5(path):
+    """True for a .dp file and for a checkpoint, whatever their names."""
+    return first_bytes(path, 8) == b"\x89HDF\r\n\x1a\n"
 
 
 def is_nep(path):
-    """True for a potential of GPUMD, a nep.txt."""
-    try:
-        with open(path, "rb") as file:
-            return re.match(rb"\s*nep\d", file.read(200)) is not None
-    except IsADirectoryError:
-        return False
-    except OSError as error:
-        raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
+    """True for a potential of GPUMD, a nep.txt, whatever its name."""
+    return re.match(rb"\s*nep\d", first_bytes(path, 200)) is not None
 
 
 def write_own(source, target):

@@ -33,7 +33,7 @@ ModelData DataModel::make()
   ModelConfig config = input_.model;
   if (config.descriptor->needs_neighbor_counts()) complete(config, found.statistics);
   ModelData data =
-      dptrain::new_model(*comm_, config, found.statistics, input_.model_def_script, [&] {
+      dptrain::new_model(comm_, config, found.statistics, input_.model_def_script, [&] {
         return training_.cache.load(spread_frames(training_.systems, frames_of_scaler));
       });
   data.out_bias = found.energy.bias;

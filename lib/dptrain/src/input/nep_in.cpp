@@ -3,7 +3,6 @@
 #include "input/nep_in.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/finite_number.h"
 #include "base/nearest_name.h"
 #include "dptrain/base/error.h"
 
@@ -31,14 +31,6 @@ Words words_of(std::string line)
   Words words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
-}
-
-std::optional<double> number_of(const std::string &word)
-{
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool is_number = code == std::errc() && end == word.data() + word.size();
-  return is_number && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 class NepIn {
@@ -81,7 +73,7 @@ class NepIn {
   }
   double number(const Words &words, std::size_t k) const
   {
-    const std::optional<double> value = k < words.size() ? number_of(words[k]) : std::nullopt;
+    const std::optional<double> value = k < words.size() ? finite_number(words[k]) : std::nullopt;
     if (!value)
       fail(k < words.size() ? fmt::format("found '{}', expected a number", words[k])
                             : "a number is missing at its end");
@@ -242,7 +234,7 @@ bool is_nep_in(const std::string &text)
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Words words = words_of(line);
-    if (words.size() > 1 && words[0] == "type" && number_of(words[1])) return true;
+    if (words.size() > 1 && words[0] == "type" && finite_number(words[1])) return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/lanes.h"
+#include "kernels/sine_and_cosine.h"
 
 namespace dptrain::kernels {
 
@@ -21,14 +22,9 @@ template <class Real> struct ChebyshevBasis {
     const Real cutoff = cutoffs[type], inv_cutoff = Real(1) / cutoff;
     L part = r * inv_cutoff;
     part = part > one ? one : part;
-    // sine and cosine of pi r / rcut by Taylor series at its half
-    const L y = Real(pi) * part - Real(pi / 2), y2 = y * y;
-    L sine = one, cosine = one;
-    for (int n = terms; n > 0; --n) {
-      sine = one - sine * y2 * inverse(2 * n * (2 * n - 1));
-      cosine = one - cosine * y2 * inverse(2 * n * (2 * n + 1));
-    }
-    L f = Real(0.5) * (one - y * cosine), df = Real(-pi / 2) * inv_cutoff * sine;
+    L sine, cosine;  // of pi r / rcut
+    sine_and_cosine<Real>(Real(pi) * part - Real(pi / 2), sine, cosine);
+    L f = Real(0.5) * (one + cosine), df = Real(-pi / 2) * inv_cutoff * sine;
     f = r < cutoff ? f : zero;
     df = r < cutoff ? df : zero;
     const L u = part - one, x = Real(2) * u * u - one, dx = Real(4) * inv_cutoff * u;
@@ -48,8 +44,6 @@ template <class Real> struct ChebyshevBasis {
 
  private:
   static constexpr double pi = 3.14159265358979323846;
-  static constexpr int terms = std::is_same_v<Real, double> ? 10 : 6;
-  static KOKKOS_FORCEINLINE_FUNCTION constexpr Real inverse(int n) { return Real(1) / Real(n); }
 };
 
 }  // namespace dptrain::kernels

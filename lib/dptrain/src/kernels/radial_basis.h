@@ -2,6 +2,7 @@
 
 #include "kernels/lanes.h"
 #include "kernels/limits.h"
+#include "kernels/sine_and_cosine.h"
 
 namespace dptrain::kernels {
 
@@ -76,13 +77,9 @@ template <class Real> struct RadialBasis {
     // f = w / r and its derivative
     const L f = inv_r * w, df = inv_r * (dw - f), wave = f * angle;
     // sin and cos of (k + 1) x by their recurrence; x = y + pi / 2
-    const L y = angle * r - Real(pi / 2), y2 = y * y;
-    L sine = one, cosine = one;
-    for (int n = terms; n > 0; --n) {  // Taylor series to the last digit
-      sine = one - sine * y2 * inverse(2 * n * (2 * n - 1));
-      cosine = one - cosine * y2 * inverse(2 * n * (2 * n + 1));
-    }
-    cosine = -y * cosine;
+    const L y = angle * r - Real(pi / 2);
+    L sine, cosine;
+    sine_and_cosine<Real>(y, sine, cosine);
     const L twice = cosine + cosine;
     L s = sine, c = cosine, s_before = zero, c_before = one;
     for (int k = 0; k < size; ++k) {
@@ -97,9 +94,6 @@ template <class Real> struct RadialBasis {
 
  private:
   static constexpr double pi = 3.14159265358979323846;
-  /// Of the series of sine and cosine, which are needed up to pi / 2.
-  static constexpr int terms = std::is_same_v<Real, double> ? 10 : 6;
-  static KOKKOS_FORCEINLINE_FUNCTION constexpr Real inverse(int n) { return Real(1) / Real(n); }
 };
 
 }  // namespace dptrain::kernels

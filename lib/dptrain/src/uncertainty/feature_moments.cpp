@@ -72,9 +72,7 @@ FeatureMetric FeatureMoments::metric(double weight) const
   FeatureMetric result{std::vector<double>(ntypes * h, 0.0),
                        std::vector<double>(sums_.size(), 0.0)};
   FeatureMetric present = features().metric();
-  std::vector<double> sums = sums_, means(ntypes * h, 0.0);
-  for (const auto &sum : feature_sums_)
-    for (std::size_t k = 0; k < means.size(); ++k) means[k] += sum[k];
+  std::vector<double> sums = sums_, means = added_features();
   const auto identity = at::eye(h, at::kDouble);
   for (std::int64_t t = 0; t < ntypes; ++t) {
     at::Tensor w = view(result.matrices, t, {h, h}), c = view(result.center, t, {h});
@@ -109,6 +107,23 @@ FeatureMetric FeatureMoments::metric(double weight) const
             std::sqrt(static_cast<double>(h)));
   }
   return result;
+}
+
+std::vector<double> FeatureMoments::added_features() const
+{
+  std::vector<double> all(atoms_.size() * features().number(), 0.0);
+  for (const auto &sum : feature_sums_)
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] += sum[k];
+  return all;
+}
+
+FeatureMoments::Sums FeatureMoments::reduce()
+{
+  Sums sums{atoms_, added_features(), sums_};
+  comm_->all_reduce_sum(sums.atoms.data(), sums.atoms.size());
+  comm_->all_reduce_sum(sums.features.data(), sums.features.size());
+  comm_->all_reduce_sum(sums.products.data(), sums.products.size());
+  return sums;
 }
 
 void FeatureMoments::apply(double weight)

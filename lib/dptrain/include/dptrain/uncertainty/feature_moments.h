@@ -22,6 +22,14 @@ class FeatureMoments {
   /// Adds this rank's centers of a frame, which must have its neighbor rows: of a cut-out the atoms whose forces count, as
   /// the neighborhoods of the others are not whole. Throws on this rank alone.
   void add(const Frame &frame);
+  /// Sums over all centers that were added, by type.
+  struct Sums {
+    std::vector<std::int64_t> atoms;  ///< [ntypes]
+    std::vector<double> features;     ///< [ntypes][H]
+    std::vector<double> products;     ///< [ntypes][H][H] of f^T f
+  };
+  /// These of all ranks, for who needs no metric: in the place of apply(). Collective.
+  Sums reduce();
   /// Of each frame in the order of add(), over all ranks once apply() is done: sum of f_i over its centers, [ntypes][H].
   const std::vector<std::vector<double>> &feature_sums() const { return feature_sums_; }
   /// Sums over all ranks, and gives the metric to the model: once, after the last frame. A type without atoms gets such
@@ -32,6 +40,7 @@ class FeatureMoments {
  private:
   AtomFeatures &features() const { return *model_->features(); }
   FeatureMetric metric(double weight) const;
+  std::vector<double> added_features() const;  // [ntypes][H]
 
   std::shared_ptr<Model> model_;
   std::shared_ptr<const Communicator> comm_;

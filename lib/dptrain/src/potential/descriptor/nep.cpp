@@ -1,13 +1,7 @@
 #include "potential/descriptor/nep.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
 #include "kernels/harmonics.h"
-#include "kernels/layer.h"
 #include "potential/descriptor/nep_products.h"
-#include "potential/nets/gemm.h"
 
 namespace dptrain {
 
@@ -66,10 +60,8 @@ Nep<Real>::Nep(const ModelData &data) :
   angular_.cutoffs.copy_from(means<Real>(angular, false));
   near_squared_.copy_from(means<Real>(angular, true));
   for (int type = 0; type < ntypes_; ++type)
-    for (Part *part : {&radial_, &angular_}) {
-      part->begin.push_back(coefficients_size_);
-      coefficients_size_ += part->channels * part->columns(ntypes_);
-    }
+    for (Part *part : {&radial_, &angular_})
+      part->c.push_back(expansion_.append(part->channels, part->columns(ntypes_)));
   const NepProducts products = nep_products(config_);
   quartic_block_ = products.quartic_block;
   std::vector<kernels::ThreeFold<Real>> terms;
@@ -90,24 +82,9 @@ template <class Real> std::size_t Nep<Real>::bytes_per_center() const
   return bytes;
 }
 
-template <class Real> void Nep<Real>::prepare(const double *parameters)
-{
-  parameters_ = parameters;
-  if constexpr (!is_float64)
-    kernels::convert(parameters, coefficients_size_, coefficients_copy_.resize(coefficients_size_));
-}
-
-template <class Real> const Real *Nep<Real>::coefficients(const Part &part, int type) const
-{
-  if constexpr (is_float64)
-    return parameters_ + part.begin[type];
-  else
-    return coefficients_copy_.data() + part.begin[type];
-}
-
 template <class Real> std::size_t Nep<Real>::workspace_bytes() const
 {
-  std::size_t bytes = coefficients_copy_.memory_bytes() + gradient_copy_.memory_bytes();
+  std::size_t bytes = expansion_.memory_bytes();
   for (const Part *part : {&radial_, &angular_})
     for (const auto *a : {&part->g_moments, &part->moments_dot, &part->a_dot, &part->s_a})
       bytes += a->memory_bytes();
@@ -116,7 +93,7 @@ template <class Real> std::size_t Nep<Real>::workspace_bytes() const
 
 template <class Real> void Nep<Real>::release_workspace()
 {
-  gradient_copy_.clear();
+  expansion_.release_workspace();
   for (Part *part : {&radial_, &angular_})
     for (auto *a : {&part->g_moments, &part->moments_dot, &part->a_dot, &part->s_a}) a->clear();
 }
@@ -152,24 +129,6 @@ kernels::ChebyshevBasis<Real> Nep<Real>::basis(const Part &part, int type) const
   return basis;
 }
 
-// A [channels][vectors] of moments [columns][vectors].
-template <class Real>
-void Nep<Real>::expand(const Part &part, int type, long vectors, const Real *moments, Real *a) const
-{
-  const FullPrecision full;
-  gemm<Real>(false, false, part.channels, vectors, part.columns(ntypes_), 1,
-             coefficients(part, type), moments, 0, a);
-}
-
-template <class Real>
-void Nep<Real>::expand_reverse(Part &part, int type, long vectors, const Real *g_a)
-{
-  const FullPrecision full;
-  gemm<Real>(true, false, part.columns(ntypes_), vectors, part.channels, 1,
-             coefficients(part, type), g_a, 0,
-             part.g_moments.resize(part.columns(ntypes_) * vectors));
-}
-
 template <class Real> void Nep<Real>::value(DescriptorState<Real> &base, Real *d)
 {
   auto &state = static_cast<State &>(base);
@@ -186,7 +145,8 @@ template <class Real> void Nep<Real>::value(DescriptorState<Real> &base, Real *d
     const long vectors = own.vectors(edges.num_centers);
     Real *moments = of_part.moments.resize(vectors * own.columns(ntypes_));
     kernels::moments_value(m, moments);
-    expand(own, state.type, vectors, moments, of_part.a.resize(vectors * own.channels));
+    expansion_.expand(own.c[state.type], vectors, moments,
+                      of_part.a.resize(vectors * own.channels));
   };
   part(radial_, state.geometry.radial, state.radial, 2);
   part(angular_, state.geometry.angular, state.angular, 1);
@@ -203,16 +163,14 @@ void Nep<Real>::reverse(DescriptorState<Real> &base, const Real *g_d,
        *g_angular = state.angular.g_a.resize(state.angular.a.size());
   kernels::nep_reverse(shape(centers), state.angular.a.data(), g_d, g_radial, g_angular);
   if (!sums) return;
-  expand_reverse(radial_, state.type, radial_.vectors(centers), g_radial);
-  expand_reverse(angular_, state.type, angular_.vectors(centers), g_angular);
+  const auto part = [&](Part &own, const StateOfPart &of_part) {
+    expansion_.reverse(own.c[state.type], own.vectors(centers), of_part.g_a.data(),
+                       own.g_moments.resize(of_part.moments.size()));
+  };
+  part(radial_, state.radial);
+  part(angular_, state.angular);
   kernels::moments_reverse(state.geometry, radial_.g_moments.data(), angular_.g_moments.data(),
                            *sums);
-}
-
-template <class Real> void Nep<Real>::begin_gradient(bool, double *gradient)
-{
-  gradient_ = gradient;
-  if constexpr (!is_float64) gradient_copy_.resize_clear(coefficients_size_);
 }
 
 template <class Real>
@@ -224,7 +182,8 @@ void Nep<Real>::jvp(DescriptorState<Real> &base, const Direction &direction, Rea
     const long vectors = own.vectors(centers);
     Real *moments_dot = own.moments_dot.resize(vectors * own.columns(ntypes_));
     kernels::moments_jvp(m, direction.residuals, direction.strains, moments_dot);
-    expand(own, state.type, vectors, moments_dot, own.a_dot.resize(vectors * own.channels));
+    expansion_.expand(own.c[state.type], vectors, moments_dot,
+                      own.a_dot.resize(vectors * own.channels));
   };
   part(radial_, state.geometry.radial);
   part(angular_, state.geometry.angular);
@@ -241,33 +200,12 @@ void Nep<Real>::gradient(DescriptorState<Real> &base, const Direction &, const R
   kernels::nep_jvp_reverse(shape(centers), state.angular.a.data(), angular_.a_dot.data(), s_d, e_d,
                            radial_.s_a.resize(state.radial.a.size()),
                            angular_.s_a.resize(state.angular.a.size()));
-  add_gradient(radial_, state.type, radial_.vectors(centers), state.radial);
-  add_gradient(angular_, state.type, angular_.vectors(centers), state.angular);
-}
-
-// dS/dA = s_a, dS/dA_dot = -dE/dA, and both A and its tangent are linear in c.
-template <class Real>
-void Nep<Real>::add_gradient(const Part &part, int type, long vectors, const StateOfPart &state)
-{
-  Real *target;
-  if constexpr (is_float64)
-    target = gradient_;
-  else
-    target = gradient_copy_.data();
-  target += part.begin[type];
-  const FullPrecision full;
-  gemm<Real>(false, true, part.channels, part.columns(ntypes_), vectors, 1, part.s_a.data(),
-             state.moments.data(), 1, target);
-  gemm<Real>(false, true, part.channels, part.columns(ntypes_), vectors, -1, state.g_a.data(),
-             part.moments_dot.data(), 1, target);
-}
-
-template <class Real> void Nep<Real>::flush_gradient()
-{
-  if constexpr (!is_float64) {
-    kernels::add_converted(gradient_copy_.data(), coefficients_size_, gradient_);
-    kernels::clear(gradient_copy_.data(), coefficients_size_ * sizeof(Real));
-  }
+  const auto part = [&](const Part &own, const StateOfPart &of_part) {
+    expansion_.add_gradient(own.c[state.type], own.vectors(centers), own.s_a.data(),
+                            of_part.moments.data(), of_part.g_a.data(), own.moments_dot.data());
+  };
+  part(radial_, state.radial);
+  part(angular_, state.angular);
 }
 
 template class Nep<double>;

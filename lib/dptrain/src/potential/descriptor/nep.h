@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/nep_moments.h"
 #include "kernels/nep_spectrum.h"
 #include "potential/descriptor/descriptor.h"
+#include "potential/descriptor/expansion.h"
 
 namespace dptrain {
 
@@ -23,7 +25,7 @@ template <class Real> class Nep final : public Descriptor<Real> {
 
   EdgeLimits edge_limits() const override { return limits_; }
   std::size_t bytes_per_center() const override;
-  void prepare(const double *parameters) override;
+  void prepare(const double *parameters) override { expansion_.prepare(parameters); }
   std::size_t workspace_bytes() const override;
   void release_workspace() override;
 
@@ -31,19 +33,22 @@ template <class Real> class Nep final : public Descriptor<Real> {
   void value(DescriptorState<Real> &state, Real *d) override;
   void reverse(DescriptorState<Real> &state, const Real *g_d,
                const kernels::ForceSums *sums) override;
-  void begin_gradient(bool direct, double *gradient) override;
+  void begin_gradient(bool /*direct*/, double *gradient) override
+  {
+    expansion_.begin_gradient(gradient);
+  }
   void jvp(DescriptorState<Real> &state, const Direction &direction, Real *d_dot) override;
   void gradient(DescriptorState<Real> &state, const Direction &direction, const Real *s_d,
                 const Real *e_d) override;
-  void flush_gradient() override;
+  void flush_gradient() override { expansion_.flush_gradient(); }
   void end_gradient() override { flush_gradient(); }
 
  private:
   // The radial, or the angular coefficients A and all that belongs to them.
   struct Part {
     int channels = 0, functions = 0, l_max = 0;
-    std::vector<long> begin;       // by type of the center: its coefficients c among the parameters
-    kernels::Array<Real> cutoffs;  // [ntypes][ntypes] Angstrom
+    std::vector<typename Expansion<Real>::Matrix> c;  // by type of the center
+    kernels::Array<Real> cutoffs;                     // [ntypes][ntypes] Angstrom
     kernels::Array<Real> g_moments, moments_dot, a_dot, s_a;
     long columns(int ntypes) const { return static_cast<long>(ntypes) * functions; }
     long vectors(int centers) const;
@@ -56,27 +61,19 @@ template <class Real> class Nep final : public Descriptor<Real> {
       return moments.memory_bytes() + a.memory_bytes() + g_a.memory_bytes();
     }
   };
-  static constexpr bool is_float64 = std::is_same_v<Real, double>;
 
   kernels::NepShape<Real> shape(int centers) const;
-  const Real *coefficients(const Part &part, int type) const;
   kernels::ChebyshevBasis<Real> basis(const Part &part, int type) const;
-  void expand(const Part &part, int type, long vectors, const Real *moments, Real *a) const;
-  void expand_reverse(Part &part, int type, long vectors, const Real *g_a);
-  void add_gradient(const Part &part, int type, long vectors, const StateOfPart &state);
 
   const int ntypes_;
   const NepConfig config_;
   const EdgeLimits limits_;
-  long coefficients_size_ = 0;
+  Expansion<Real> expansion_;
   Part radial_, angular_;
   kernels::Array<Real> near_squared_;  // [ntypes][ntypes] of the angular cutoffs
   kernels::Array<kernels::ThreeFold<Real>> products_;
   int quartic_block_ = -1;
   kernels::Array<Real> scale_;
-  const double *parameters_ = nullptr;
-  double *gradient_ = nullptr;
-  kernels::Array<Real> coefficients_copy_, gradient_copy_;  // where the precision is another
 };
 
 }  // namespace dptrain

@@ -1,8 +1,6 @@
 #include "potential/descriptor/power_spectrum.h"
 
 #include "kernels/harmonics.h"
-#include "kernels/layer.h"
-#include "potential/nets/gemm.h"
 
 namespace dptrain {
 
@@ -42,6 +40,8 @@ PowerSpectrum<Real>::PowerSpectrum(const ModelData &data) :
     basis_(config_.n_basis, data.config.rcut, config_.rcut_smth,
            data.descriptor_constants.at("scale").at(0))
 {
+  for (int type = 0; type < ntypes_; ++type)
+    c_.push_back(expansion_.append(config_.n_max, columns()));
 }
 
 template <class Real> std::size_t PowerSpectrum<Real>::bytes_per_center() const
@@ -49,14 +49,6 @@ template <class Real> std::size_t PowerSpectrum<Real>::bytes_per_center() const
   constexpr std::size_t arrays_of_moments = 3, arrays_of_a = 4;
   return kernels::num_harmonics(config_.l_max) * sizeof(Real) *
          (arrays_of_moments * columns() + arrays_of_a * config_.n_max);
-}
-
-template <class Real> void PowerSpectrum<Real>::prepare(const double *parameters)
-{
-  parameters_ = parameters;
-  if constexpr (!is_float64)
-    kernels::convert(parameters, coefficients_size(),
-                     coefficients_copy_.resize(coefficients_size()));
 }
 
 template <class Real> void PowerSpectrum<Real>::set_walls(const Walls &walls)
@@ -68,25 +60,17 @@ template <class Real> void PowerSpectrum<Real>::set_walls(const Walls &walls)
   if (!walls.empty()) near_.copy_from(near);
 }
 
-template <class Real> const Real *PowerSpectrum<Real>::coefficients(int type) const
-{
-  const long begin = type * config_.n_max * columns();
-  if constexpr (is_float64)
-    return parameters_ + begin;
-  else
-    return coefficients_copy_.data() + begin;
-}
-
 template <class Real> std::size_t PowerSpectrum<Real>::workspace_bytes() const
 {
-  std::size_t bytes = coefficients_copy_.memory_bytes() + gradient_copy_.memory_bytes();
+  std::size_t bytes = expansion_.memory_bytes();
   for (const auto *a : {&g_moments_, &moments_dot_, &a_dot_, &s_a_}) bytes += a->memory_bytes();
   return bytes;
 }
 
 template <class Real> void PowerSpectrum<Real>::release_workspace()
 {
-  for (auto *a : {&gradient_copy_, &g_moments_, &moments_dot_, &a_dot_, &s_a_}) a->clear();
+  expansion_.release_workspace();
+  for (auto *a : {&g_moments_, &moments_dot_, &a_dot_, &s_a_}) a->clear();
 }
 
 template <class Real> std::unique_ptr<DescriptorState<Real>> PowerSpectrum<Real>::make_state() const
@@ -97,14 +81,6 @@ template <class Real> std::unique_ptr<DescriptorState<Real>> PowerSpectrum<Real>
 template <class Real> kernels::SpectrumShape PowerSpectrum<Real>::shape(int centers) const
 {
   return {centers, config_.l_max, config_.n_max, config_.axis_neuron};
-}
-
-// A [n_max][vectors] of moments [columns][vectors], a vector for each center and harmonic.
-template <class Real>
-void PowerSpectrum<Real>::expand(int type, long vectors, const Real *moments, Real *a) const
-{
-  const FullPrecision full;
-  gemm<Real>(false, false, config_.n_max, vectors, columns(), 1, coefficients(type), moments, 0, a);
 }
 
 template <class Real> void PowerSpectrum<Real>::value(DescriptorState<Real> &base, Real *d)
@@ -122,7 +98,7 @@ template <class Real> void PowerSpectrum<Real>::value(DescriptorState<Real> &bas
   Real *a = state.a.resize(vectors * config_.n_max);
   kernels::sort_edges(m.edges, state.runs.data());
   kernels::moments_value(m, moments);
-  expand(state.type, vectors, moments, a);
+  expansion_.expand(c_[state.type], vectors, moments, a);
   kernels::spectrum_value(shape(m.edges.num_centers), a, d);
 }
 
@@ -137,18 +113,8 @@ void PowerSpectrum<Real>::reverse(DescriptorState<Real> &base, const Real *g_d,
   kernels::spectrum_reverse(shape(centers), state.a.data(), g_d, g_a);
   if (!sums) return;
   Real *g = g_moments_.resize(state.moments.size());
-  {
-    const FullPrecision full;
-    gemm<Real>(true, false, columns(), vectors, config_.n_max, 1, coefficients(state.type), g_a, 0,
-               g);
-  }
+  expansion_.reverse(c_[state.type], vectors, g_a, g);
   kernels::moments_reverse(state.geometry, g, *sums);
-}
-
-template <class Real> void PowerSpectrum<Real>::begin_gradient(bool, double *gradient)
-{
-  gradient_ = gradient;
-  if constexpr (!is_float64) gradient_copy_.resize_clear(coefficients_size());
 }
 
 template <class Real>
@@ -160,7 +126,7 @@ void PowerSpectrum<Real>::jvp(DescriptorState<Real> &base, const Direction &dire
   Real *moments_dot = moments_dot_.resize(state.moments.size());
   Real *a_dot = a_dot_.resize(state.a.size());
   kernels::moments_jvp(m, direction.residuals, direction.strains, moments_dot);
-  expand(state.type, vectors, moments_dot, a_dot);
+  expansion_.expand(c_[state.type], vectors, moments_dot, a_dot);
   kernels::spectrum_jvp(shape(m.edges.num_centers), state.a.data(), a_dot, d_dot);
 }
 
@@ -173,26 +139,8 @@ void PowerSpectrum<Real>::gradient(DescriptorState<Real> &base, const Direction 
   Real *s_a = s_a_.resize(state.a.size());
   kernels::spectrum_jvp_reverse(shape(state.geometry.edges.num_centers), state.a.data(),
                                 a_dot_.data(), s_d, e_d, s_a);
-  Real *target;
-  if constexpr (is_float64)
-    target = gradient_;
-  else
-    target = gradient_copy_.data();
-  target += state.type * config_.n_max * columns();
-  // dS/dA = s_a, dS/dA_dot = -dE/dA, and both A and its tangent are linear in c
-  const FullPrecision full;
-  gemm<Real>(false, true, config_.n_max, columns(), vectors, 1, s_a, state.moments.data(), 1,
-             target);
-  gemm<Real>(false, true, config_.n_max, columns(), vectors, -1, state.g_a.data(),
-             moments_dot_.data(), 1, target);
-}
-
-template <class Real> void PowerSpectrum<Real>::flush_gradient()
-{
-  if constexpr (!is_float64) {
-    kernels::add_converted(gradient_copy_.data(), coefficients_size(), gradient_);
-    kernels::clear(gradient_copy_.data(), coefficients_size() * sizeof(Real));
-  }
+  expansion_.add_gradient(c_[state.type], vectors, s_a, state.moments.data(), state.g_a.data(),
+                          moments_dot_.data());
 }
 
 template class PowerSpectrum<double>;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "dptrain/potential/descriptor/power_spectrum_config.h"
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/moments.h"
 #include "kernels/spectrum.h"
 #include "potential/descriptor/descriptor.h"
+#include "potential/descriptor/expansion.h"
 
 namespace dptrain {
 
@@ -24,7 +26,7 @@ template <class Real> class PowerSpectrum final : public Descriptor<Real> {
 
   EdgeLimits edge_limits() const override { return limits_; }
   std::size_t bytes_per_center() const override;
-  void prepare(const double *parameters) override;
+  void prepare(const double *parameters) override { expansion_.prepare(parameters); }
   void set_walls(const Walls &walls) override;
   std::size_t workspace_bytes() const override;
   void release_workspace() override;
@@ -33,31 +35,29 @@ template <class Real> class PowerSpectrum final : public Descriptor<Real> {
   void value(DescriptorState<Real> &state, Real *d) override;
   void reverse(DescriptorState<Real> &state, const Real *g_d,
                const kernels::ForceSums *sums) override;
-  void begin_gradient(bool direct, double *gradient) override;
+  void begin_gradient(bool /*direct*/, double *gradient) override
+  {
+    expansion_.begin_gradient(gradient);
+  }
   void jvp(DescriptorState<Real> &state, const Direction &direction, Real *d_dot) override;
   void gradient(DescriptorState<Real> &state, const Direction &direction, const Real *s_d,
                 const Real *e_d) override;
-  void flush_gradient() override;
+  void flush_gradient() override { expansion_.flush_gradient(); }
   void end_gradient() override { flush_gradient(); }
 
  private:
   struct State;
-  static constexpr bool is_float64 = std::is_same_v<Real, double>;
   kernels::SpectrumShape shape(int centers) const;
   /// Of c for a center type: n_max rows.
   long columns() const { return static_cast<long>(ntypes_) * config_.n_basis; }
-  long coefficients_size() const { return ntypes_ * config_.n_max * columns(); }
-  const Real *coefficients(int type) const;
-  void expand(int type, long vectors, const Real *moments, Real *a) const;
 
   const int ntypes_;
   const PowerSpectrumConfig config_;
   const EdgeLimits limits_;
   const kernels::RadialBasis<Real> basis_;
   kernels::Array<Real> near_;  // [ntypes][ntypes], see kernels::Moments; empty: no walls
-  const double *parameters_ = nullptr;
-  double *gradient_ = nullptr;
-  kernels::Array<Real> coefficients_copy_, gradient_copy_;  // where the precision is another
+  Expansion<Real> expansion_;
+  std::vector<typename Expansion<Real>::Matrix> c_;  // by type of the center
   kernels::Array<Real> g_moments_, moments_dot_, a_dot_, s_a_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "input/model_keys.h"
@@ -84,12 +85,8 @@ void keep_elements(ModelData &data, const std::vector<std::string> &elements)
                                     [](const auto &term) { return is_nep_zbl(*term.get()); });
   if (!descriptor || !is_plain) return;
   const std::vector<std::string> &all = data.config.type_map;
-  std::vector<int> kept;
-  for (const std::string &element : elements) {
-    const auto found = std::find(all.begin(), all.end(), element);
-    if (found == all.end()) return;
-    kept.push_back(static_cast<int>(found - all.begin()));
-  }
+  const std::vector<int> kept = places_in(all, elements);
+  if (std::find(kept.begin(), kept.end(), -1) != kept.end()) return;
   if (kept.empty() || elements == all) return;
 
   const int ntypes = data.config.ntypes();

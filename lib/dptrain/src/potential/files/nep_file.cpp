@@ -3,13 +3,13 @@
 #include "potential/files/nep_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <span>
 #include <sstream>
 
 #include "base/advice.h"
+#include "base/finite_number.h"
 #include "base/text.h"
 #include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
@@ -66,11 +66,9 @@ class Text {
   }
   double number(const std::string &word) const
   {
-    double value = 0.0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (code != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-      fail(fmt::format("found '{}', expected a number", word));
-    return value;
+    const std::optional<double> value = finite_number(word);
+    if (!value) fail(fmt::format("found '{}', expected a number", word));
+    return *value;
   }
   int whole(const std::string &word, int least) const
   {

@@ -49,10 +49,10 @@ void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
                                                   hidden ? shape.activation : "none"));
   const bool can_skip = hidden && shape.skips;
   if (layer.boolean("resnet", false) != can_skip)
-    layer.fail("resnet", fmt::format("expected {}", can_skip ? "true" : "false"));
+    layer.fail("resnet", fmt::format("expected {}", can_skip));
   layer.only("bias", true, "layers without bias");
   const int in = k == 0 ? shape.inputs : shape.hidden[k - 1];
-  const bool skip = can_skip && (shape.hidden[k] == in || shape.hidden[k] == 2 * in);
+  const bool skip = hidden && skip_of(shape, in, shape.hidden[k]) > 0;
   JsonReader variables = layer.section("@variables");
   if (variables.has("idt") != (skip && shape.resnet_dt))
     variables.fail("idt", variables.has("idt") ? "must be null in this layer"

@@ -12,13 +12,6 @@ std::string layer_name(const std::string &name, int net, std::size_t layer)
   return fmt::format("{}/networks/{}/layers/{}/@variables/", name, net, layer);
 }
 
-// Of a layer with an activation: 1 where the input is added, 2 where it is added to both halves.
-int skip_of(const NetworkShape &shape, int in, int out)
-{
-  if (!shape.skips) return 0;
-  return out == in ? 1 : (out == 2 * in ? 2 : 0);
-}
-
 void add_block(const std::string &name, std::vector<std::int64_t> shape, bool trainable,
                std::vector<ParameterBlock> &blocks)
 {
@@ -44,6 +37,12 @@ template <class Work> void for_layers(const NetworkShape &shape, const Work &wor
 }
 
 }  // namespace
+
+int skip_of(const NetworkShape &shape, int in, int out)
+{
+  if (!shape.skips) return 0;
+  return out == in ? 1 : (out == 2 * in ? 2 : 0);
+}
 
 void add_network_blocks(const std::string &name, int number, const NetworkShape &shape,
                         const std::vector<bool> &trainable, std::vector<ParameterBlock> &blocks)

@@ -21,6 +21,9 @@ struct NetworkShape {
   std::size_t num_layers() const { return hidden.size() + (output ? 1 : 0); }
 };
 
+/// Of a layer with an activation: 1 where its input is added to its output, 2 where it is added to both halves, else 0.
+int skip_of(const NetworkShape &shape, int in, int out);
+
 // The parameters of net k of a collection have the names NAME/networks/K/layers/L/@variables/w, b, and idt (the factors).
 
 /// Appends the blocks of `number` nets behind what is there. trainable: by layer.

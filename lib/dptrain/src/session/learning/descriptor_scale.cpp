@@ -3,40 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "dptrain/frames/distribution.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/uncertainty/feature_moments.h"
 #include "potential/descriptor/descriptor_type.h"
 
 namespace dptrain {
 
 namespace {
-
-// Of the numbers of the descriptor without a scaler.
-struct Sums {
-  std::vector<double> numbers;        // [ntypes][size]
-  std::vector<double> squares;        // [size]
-  std::vector<std::int64_t> centers;  // [ntypes]
-};
-
-void add(Model &model, const Frame &frame, Sums &sums)
-{
-  const std::size_t size = sums.squares.size(), ntypes = sums.centers.size();
-  std::vector<double> covariance(ntypes * size * size, 0.0), force(3 * frame.type.size(), 0.0);
-  ForwardOutput out;
-  out.force = force.data();
-  out.feature_sum = sums.numbers.data();
-  out.feature_covariance = covariance.data();
-  const Domain domain = frame.weighted_domain();
-  model.forward(domain, out);
-  for (std::size_t t = 0; t < ntypes; ++t)
-    for (std::size_t d = 0; d < size; ++d) sums.squares[d] += covariance[(t * size + d) * size + d];
-  for (int k = 0; k < domain.num_centers; ++k) {
-    const int type = frame.type[domain.centers[k]];
-    if (type >= 0 && model.has_energy(type)) ++sums.centers[type];
-  }
-}
 
 // b -= W^T (scaler * mean)
 void center_first_layers(ModelData &data, const std::vector<double> &scaler,
@@ -62,42 +39,39 @@ void center_first_layers(ModelData &data, const std::vector<double> &scaler,
 
 }  // namespace
 
-bool has_scaler(const ModelConfig &config)
+void scale_descriptor(std::shared_ptr<const Communicator> comm, ModelData &data,
+                      const std::function<std::vector<const Frame *>()> &frames)
 {
-  return descriptor_type(config).has_scaler();
-}
-
-void scale_descriptor(const Communicator &comm, ModelData &data,
-                      const std::vector<const Frame *> &frames)
-{
+  const DescriptorType &type = descriptor_type(data.config);
+  if (!type.has_scaler()) return;
   const std::size_t size = data.config.descriptor->size(), ntypes = data.config.type_map.size();
   std::vector<double> &scaler = data.descriptor_constants.at("scaler");
   scaler.assign(size, 1.0);
-  Sums sums{std::vector<double>(ntypes * size, 0.0), std::vector<double>(size, 0.0),
-            std::vector<std::int64_t>(ntypes, 0)};
-  const BatchShares shares(frames, comm);
-  guarded(comm, [&] {
-    const std::shared_ptr<Model> model = make_deep_pot(data);
-    for (const Frame *share : shares.frames()) add(*model, *share, sums);
+  const BatchShares shares(frames(), *comm);
+  FeatureMoments moments(make_deep_pot(data), comm);
+  guarded(*comm, [&] {
+    for (const Frame *share : shares.frames()) moments.add(*share);
   });
-  comm.all_reduce_sum(sums.numbers.data(), sums.numbers.size());
-  comm.all_reduce_sum(sums.squares.data(), sums.squares.size());
-  comm.all_reduce_sum(sums.centers.data(), sums.centers.size());
+  const FeatureMoments::Sums sums = moments.reduce();
 
-  std::int64_t centers = 0;
-  for (const std::int64_t number : sums.centers) centers += number;
-  if (centers == 0) return;
+  const double centers =
+      static_cast<double>(std::accumulate(sums.atoms.begin(), sums.atoms.end(), std::int64_t{0}));
+  if (centers == 0.0) return;
   std::vector<double> means(size), deviations(size), of_types(ntypes * size);
   for (std::size_t d = 0; d < size; ++d) {
-    double sum = 0.0;
-    for (std::size_t t = 0; t < ntypes; ++t) sum += sums.numbers[t * size + d];
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t t = 0; t < ntypes; ++t) {
+      sum += sums.features[t * size + d];
+      squares += sums.products[(t * size + d) * size + d];
+    }
     means[d] = sum / centers;
-    deviations[d] = std::sqrt(std::max(sums.squares[d] / centers - means[d] * means[d], 0.0));
+    deviations[d] = std::sqrt(std::max(squares / centers - means[d] * means[d], 0.0));
     for (std::size_t t = 0; t < ntypes; ++t)
       of_types[t * size + d] =
-          sums.centers[t] > 0 ? sums.numbers[t * size + d] / sums.centers[t] : means[d];
+          sums.atoms[t] > 0 ? sums.features[t * size + d] / static_cast<double>(sums.atoms[t])
+                            : means[d];
   }
-  scaler = descriptor_type(data.config).scaler(data.config, means, deviations);
+  scaler = type.scaler(data.config, means, deviations);
   center_first_layers(data, scaler, of_types);
 }
 

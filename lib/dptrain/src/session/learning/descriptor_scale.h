@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "dptrain/frames/frame.h"
@@ -8,12 +10,10 @@
 
 namespace dptrain {
 
-/// Whether the descriptor of a model has a scaler, see DescriptorType.
-bool has_scaler(const ModelConfig &config);
-
-/// Sets the scaler of a new model to the inverse standard deviations of the numbers of the descriptor over the atoms of these frames,
-/// and the biases of the first layers so that they see deviations from the mean of each type. Collective.
-void scale_descriptor(const Communicator &comm, ModelData &data,
-                      const std::vector<const Frame *> &frames);
+/// Sets the scaler of a new model, where its descriptor has one (DescriptorType), by means and deviations of the numbers over the atoms of
+/// these frames, which are asked for then alone, and the biases of the first layers so that they see deviations from the mean of each
+/// type. Collective.
+void scale_descriptor(std::shared_ptr<const Communicator> comm, ModelData &data,
+                      const std::function<std::vector<const Frame *>()> &frames);
 
 }  // namespace dptrain

@@ -50,16 +50,16 @@ std::vector<const Frame *> pointers(const std::vector<Frame> &frames)
 
 }  // namespace
 
-ModelData new_model(const Communicator &comm, const ModelConfig &config,
+ModelData new_model(std::shared_ptr<const Communicator> comm, const ModelConfig &config,
                     const Statistics &statistics, const std::string &model_def_script,
                     const std::function<std::vector<const Frame *>()> &frames)
 {
   ModelData data;
-  guarded(comm, [&] {
-    if (comm.rank() == 0) data = new_deep_pot(config, statistics, model_def_script);
+  guarded(*comm, [&] {
+    if (comm->rank() == 0) data = new_deep_pot(config, statistics, model_def_script);
   });
-  broadcast(comm, data);
-  if (has_scaler(data.config)) scale_descriptor(comm, data, frames());
+  broadcast(*comm, data);
+  scale_descriptor(std::move(comm), data, frames);
   return data;
 }
 
@@ -128,7 +128,7 @@ ModelData ModelFactory::make(const std::vector<Frame> &frames, std::string &said
 {
   if (options_.stat.empty() || !read_statistics(said)) collect_statistics(frames);
   complete(config_, statistics_, neighbor_margin);
-  return new_model(*comm_, config_, statistics_, model_def_script_,
+  return new_model(comm_, config_, statistics_, model_def_script_,
                    [&] { return pointers(frames); });
 }
 

@@ -20,7 +20,7 @@ namespace dptrain {
 
 /// A new model from an input and the statistics of frames; `frames` gives some of these, and is called where the model depends on
 /// them. The same on all ranks. Collective.
-ModelData new_model(const Communicator &comm, const ModelConfig &config,
+ModelData new_model(std::shared_ptr<const Communicator> comm, const ModelConfig &config,
                     const Statistics &statistics, const std::string &model_def_script,
                     const std::function<std::vector<const Frame *>()> &frames);
 
