@@ -1,6 +1,6 @@
 """Whether error bars hold: trainings on one trajectory, tested on another one of the same kind.
 
-    cd bench && python -m dpbench.bars [NAME ...] [--data FOLDER] [--seeds 1 2] [--steps 2000]      prints rows of a table
+    cd bench && python -m dpbench.bars [NAME ...] [--data FOLDER] [--seeds 1 2] [--steps 2000] [--descriptor nep]      prints rows of a table
 
 NAME: of reference_data.py (default: all of them), or files NAME.train.xyz and NAME.test.xyz in FOLDER. Each training has the
 defaults but for its length: one frame in ten is held out, in blocks, and the error bars are measured on these. The row has, for the
@@ -30,13 +30,13 @@ def write_data(name, folder):
         write_extxyz(folder / f"{name}.{part}.xyz", lammps_frames(name, seed))
 
 
-def train(folder, name, elements, seed, steps):
+def train(folder, name, elements, seed, steps, descriptor):
     """The folder of a training, with model-STEPS.dp and, of its test, detail.f.out and detail.b.out."""
     place = folder / f"{name}-{seed}"
     place.mkdir()
     training = {"training_data": {"systems": str(folder / f"{name}.train.xyz")}, "numb_steps": steps, "save_freq": steps, "seed": seed,
                 "save_ckpt": "model"}
-    model = {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed}}
+    model = {"type_map": elements, "descriptor": {"type": descriptor, "seed": seed}, "fitting_net": {"seed": seed}}
     (place / "input.json").write_text(json.dumps({"model": model, "training": training}))
     for words in (["train", "input.json"], ["test", "-m", f"model-{steps}.dp", "-s", str(folder / f"{name}.test.xyz"), "-d", "detail"]):
         subprocess.run(["dptrain", *words], cwd=place, check=True, capture_output=True, text=True)
@@ -53,8 +53,8 @@ def frame_sizes(path):
     return frames
 
 
-def row(folder, name, elements, seed, steps):
-    place = train(folder, name, elements, seed, steps)
+def row(folder, name, elements, seed, steps, descriptor):
+    place = train(folder, name, elements, seed, steps, descriptor)
     bar, error = np.loadtxt(place / "detail.b.out").T
     force = np.loadtxt(place / "detail.f.out")
     frames = frame_sizes(folder / f"{name}.test.xyz")
@@ -76,6 +76,7 @@ def main():
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--descriptor", default="power_spectrum")
     options = parser.parse_args()
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +89,8 @@ def main():
                 write_data(name, folder)
             elements = list(dict.fromkeys(np.concatenate(frame_sizes(folder / f"{name}.train.xyz")).tolist()))
             for seed in options.seeds:
-                print(f"| {' | '.join(str(cell) for cell in row(folder, name, elements, seed, options.steps))} |", flush=True)
+                cells = row(folder, name, elements, seed, options.steps, options.descriptor)
+                print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
 if __name__ == "__main__":

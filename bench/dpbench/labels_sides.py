@@ -174,9 +174,7 @@ class Ours(LammpsSide):
         systems = write_npy(folder / "data", frames, dataset.elements)
         model = json.loads(json.dumps(self.model))
         model["type_map"] = dataset.elements
-        # those of torchnep's side
-        nep = {"rcut_radial": dataset.rcut, "rcut_angular": dataset.rcut - 0.5}
-        model["descriptor"].update(nep if model["descriptor"]["type"] == "nep" else {"rcut": dataset.rcut})
+        model["descriptor"]["rcut"] = dataset.rcut
         training = {"training_data": {"systems": [str(s) for s in systems], "batch_size": f"auto:{BATCH_ATOMS}"},
                     "numb_steps": steps, "seed": seed, "disp_freq": steps, "save_freq": steps}
         (folder / "input.json").write_text(json.dumps({"model": model, **self.sections, "training": training}, indent=1))

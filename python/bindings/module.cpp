@@ -131,6 +131,17 @@ nb::object bars_of(const dptrain::ModelData &data)
   return bars;
 }
 
+/// What is doubtful about its terms.
+std::vector<std::string> warnings_of(const Potential &potential)
+{
+  const dptrain::ModelConfig config = potential.model().data().config;
+  std::vector<std::string> warnings;
+  for (const auto &term : config.terms)
+    if (const std::string warning = term->warning(config); !warning.empty())
+      warnings.push_back(warning);
+  return warnings;
+}
+
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
@@ -164,7 +175,10 @@ nb::dict describe(const Potential &potential)
   if (!config.baseline.empty()) info["baseline"] = dptrain::name_of(config.baseline);
   if (!config.terms.empty()) {
     std::vector<std::string> terms;
-    for (const auto &term : config.terms) terms.push_back(term->text());
+    for (const auto &term : config.terms) {
+      const std::string note = term->note();
+      terms.push_back(term->text() + (note.empty() ? "" : "; ") + note);
+    }
     info["terms"] = terms;
   }
   const auto charges = potential.model().charges();
@@ -219,6 +233,7 @@ NB_MODULE(_dptrain, m)
                      const auto baseline = self.model().data().config.baseline;
                      return baseline.empty() ? std::string() : dptrain::text_of(baseline);
                    })
+      .def_prop_ro("warnings", &warnings_of)
       .def_prop_ro("cutoff", [](const Potential &self) { return self.model().cutoff(); })
       .def_prop_ro("memory_bytes",
                    [](const Potential &self) { return self.model().memory_bytes(); })

@@ -197,7 +197,7 @@ def check_work(work, options, say):
     faults = []
     for finding in findings:
         text = f"energies change with the work of the {finding.label}: slope {finding.slope:.3g} over {finding.pairs} pairs"
-        say(text + (f" (expected: 1): {finding.fault}" if finding.fault else ""))
+        say(text + finding.verdict())
         if finding.fault and not options.factors.keys() & {finding.label, *(["energy"] if finding.label == "forces" else [])}:
             faults.append(finding)
     if faults:

@@ -153,6 +153,8 @@ def check_names(source, target):
         raise ConvertError(f"{source} and {target} are the same file: choose another name for the file to write")
     if holds_training(target):
         raise ConvertError(f"{target} is a checkpoint, which would be lost: choose another name for the file to write")
+    if Path(target).suffix == ".txt" and os.path.exists(target):
+        raise ConvertError(f"{target} exists, and may be the potential that all began with: choose another name for the file to write")
 
 
 def convert(source, target, dp=None):
@@ -179,7 +181,14 @@ def convert(source, target, dp=None):
         if known and (of_gpumd or native and to_dp):
             raise
         with_deepmd(source, target, native, dp, str(error))
-    print(f"wrote {target}")
+    print(f"wrote {target}{lost_part(source) if Path(target).suffix == '.txt' else ''}")
+
+
+def lost_part(source):
+    """What a file of GPUMD does not keep of a model, for a message."""
+    from dptrain.potential import Potential
+
+    return ", without error bars, which .dp files have" if Potential(source).info["error_bars"] else ""
 
 
 def with_deepmd(source, target, native, dp, reason):

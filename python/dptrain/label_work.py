@@ -38,8 +38,17 @@ class Finding:
     label: str  # "forces" or "virial"
     slope: float
     pairs: int
+    error: float  # standard error of the slope
     fault: str = ""
     remedy: str = ""
+
+    def verdict(self):
+        """What follows the slope in a line: the fault, or that it cannot be told whether there is one."""
+        if self.fault:
+            return f" (expected: 1): {self.fault}"
+        if abs(self.slope - 1.0) > LARGEST_DIFFERENCE:
+            return f" (expected: 1; its standard error is {self.error:.2g}, too large to tell a fault): look at units and signs"
+        return ""
 
 
 @dataclass
@@ -100,7 +109,7 @@ class LabelWork:
         for k, label in enumerate(used):
             square = matrix[:, k] ** 2
             if square.max() <= LARGEST_SHARE * square.sum() or len(self.pairs) <= 2 * FEWEST_PAIRS:
-                finding = Finding(label, float(slopes[k] / scale[k]), int(np.count_nonzero(square)))
+                finding = Finding(label, float(slopes[k] / scale[k]), int(np.count_nonzero(square)), float(errors[k]))
                 if abs(finding.slope - 1.0) > max(LARGEST_DIFFERENCE, STANDARD_ERRORS * errors[k]):
                     self.explain(finding)
                 found.append(finding)

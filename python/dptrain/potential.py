@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import sys
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -73,13 +74,15 @@ class Potential:
 
     precision: ``double``, ``single`` (float32) or ``mixed``, as in LAMMPS' ``pair_style dptrain``; results are float64.
 
-    Raises Error if the file is missing or is no such model.
+    Raises Error if the file is missing or is no such model. Warns of what is doubtful in it.
     """
 
     def __init__(self, path, precision="double"):
         self.path = find_model(os.fspath(path))
         self.precision = precision
         self._model = _dptrain.Potential(self.path, precision)
+        for text in self._model.warnings:
+            warnings.warn(f"{self.path}: {text}", stacklevel=2)
         self._index = {name: k for k, name in enumerate(self.type_map)}
         self._baseline = None  # made with the first frame
         self._has_charges = self._model.has_charges

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/text_words.h"
 #include "data/extxyz_file.h"
 #include "data/npy.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "data/text_words.h"
+#include "base/text_words.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"

@@ -142,6 +142,9 @@ def test_goes_on_after_an_interruption(noise):
     assert JUDGED.search(rest.output).groups() == JUDGED.search(whole.output).groups()
     with h5py.File(noise / "whole.dp") as one, h5py.File(noise / "part.dp") as other:
         assert np.array_equal(one["dptrain/average"][()], other["dptrain/average"][()])
+    # where no step is left the errors are those that were found before
+    again = train(noise, "--restart part", training_data={"systems": ["noise"]}, numb_steps=600, save_ckpt="part").check()
+    assert JUDGED.search(again.output).groups() == JUDGED.search(rest.output).groups()
 
 
 def test_errors_that_are_far_above_those_of_training_are_told(noise):

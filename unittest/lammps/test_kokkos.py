@@ -24,7 +24,8 @@ THREADS = GPUS == "0" and kokkos_has_threads()
 ON = ["-k", "on", *(["g", GPUS] if GPUS != "0" else [])]
 # threads, newton and neighbor lists of a rank: those of processors, and those that are usual on GPUs
 WAYS = {"serial": (1, "on", "half"), "threads": (2, "on", "half"), "gpu_like": (2, "off", "full"), "newton_off": (1, "off", "half")}
-SYSTEMS = {"water": (WATER / "liquid.data", WATER / "model.dp", "O H"), "triclinic": (ALLOY / "all3.data", ALLOY / "model.dp", "Al Cu Ni")}
+SYSTEMS = {"water": (WATER / "liquid.data", WATER / "model.dp", "O H"), "triclinic": (ALLOY / "all3.data", ALLOY / "model.dp", "Al Cu Ni"),
+           "nep": (ALLOY / "all3.data", REFERENCE / "nep" / "nep4_five.txt", "Al Cu Pd")}
 REPORT = """dump report all custom 1 {name}.dump id fx fy fz
 dump_modify report sort id format float %.17g
 thermo_style custom step pe pxx pyy pzz pxy pxz pyz

@@ -113,6 +113,13 @@ def line(number, text):
     return change
 
 
+def cut_last_number(lines):
+    """Of the last line the half is left, without its end."""
+    while not lines[-1]:
+        lines.pop()
+    lines[-1] = lines[-1][:len(lines[-1]) // 2]
+
+
 def drop(count):
     def change(lines):
         del lines[-count - 1:-1]
@@ -140,6 +147,7 @@ WRONG = {
     "two layers": (line(6, "ANN 6 6"), ["line 6: a second hidden layer with 6 neurons"]),
     "number": (line(9, "nan"), ["line 9: found 'nan', expected a number"]),
     "truncated": (drop(5), ["it ends within the scaler, copy it again"]),
+    "truncated number": (cut_last_number, ["this last line has no end, so that digits of it may be missing"]),
     "truncated early": (drop(400), ["it ends within the"]),
     "too long": (lambda lines: lines.insert(20, "0.1"), ["numbers behind the header, expected", "another version of GPUMD"]),
     "zbl": (line(2, "zbl 2 1"), ["line 2: found 'zbl 2 1'"], "nep4_zbl"),
@@ -175,6 +183,11 @@ def test_what_is_told_of_zbl(tmp_path):
     assert "factor.txt: NEP of 3 elements, of which are kept I; its ZBL is whole at no distance and ends at 0.7 times" in output
     output = run_lammps(tmp_path, box + "pair_coeff * * far.txt O\nrun 0\n").check().output
     assert "WARNING: Pair style dptrain: the ZBL of O and O reaches to 4.4 Angstrom and ends at their angular cutoff, 4 Angstrom" in output
+    with pytest.warns(UserWarning, match="far.txt: the ZBL of Ti and Ti reaches to 4.4 Angstrom"):
+        dptrain.load(tmp_path / "far.txt").save(tmp_path / "far.dp")
+    output = run_lammps(tmp_path, box + "pair_coeff * * far.dp O\nrun 0\n").check().output
+    assert "WARNING: Pair style dptrain: the ZBL of Ti and Ti reaches to 4.4 Angstrom" in output
+    assert "its ZBL is whole at no distance" in dptrain.load(tmp_path / "factor.txt").info["terms"][0]
 
 
 def test_a_convert_there_and_back(tmp_path):
@@ -184,6 +197,8 @@ def test_a_convert_there_and_back(tmp_path):
     assert words_of(tmp_path / "b.txt")[1] == words_of(FOLDER / "nep4_all.txt")[1]
     refused = subprocess.run([*console, str(FOLDER / "nep4_all.txt"), "a.pth"], cwd=tmp_path, env=console_variables(), capture_output=True, text=True)
     assert refused.returncode != 0 and "must be written as .dp" in refused.stderr
+    refused = subprocess.run([*console, "a.dp", "b.txt"], cwd=tmp_path, env=console_variables(), capture_output=True, text=True)
+    assert refused.returncode != 0 and "b.txt exists, and may be the potential that all began with" in refused.stderr
     refused = subprocess.run([*console, str(REFERENCE_MODEL), "c.txt"], cwd=tmp_path, env=console_variables(), capture_output=True, text=True)
     assert refused.returncode != 0 and "only models with descriptor nep can be written as nep.txt" in refused.stderr
 
@@ -260,7 +275,15 @@ def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
 
 
 @pytest.mark.parametrize("text, parts", [
-    (NEP_IN.replace("l_max 3", "lmax 3"), ["nep.in: line 7: 'lmax' is no keyword of nep.in that is known here: remove the line, or use l_max"]),
+    (NEP_IN.replace("l_max 3", "lmax 3"), ["nep.in: line 7: 'lmax' is no keyword of nep.in that is known here: did you mean l_max?"]),
+    (NEP_IN + "numb_steps 3\n", ["line 11: 'numb_steps' is no keyword of nep.in that is known here: remove the line; for settings of a training"]),
+    (NEP_IN + "use_typewise_cutoff 2 2\n", ["line 11: use_typewise_cutoff: GPUMD no longer has it: give the cutoffs of each element"]),
+    (NEP_IN + "neuron 20\n", ["line 11: neuron is given twice, first in line 8"]),
+    (NEP_IN.replace("neuron 10", "neuron 30 30"), ["line 8: neuron has two hidden layers"]),
+    (NEP_IN.replace("type 1 Si", "type 1 Sj"), ["line 3: type: Sj is no element"]),
+    (NEP_IN.replace("type 1 Si", "type Si"), ["line 3: found 'Si', expected a number"]),
+    (NEP_IN.replace("type 1 Si\n", ""), ["nep.in: there is no line with the elements"]),
+    (NEP_IN.replace("l_max 3", "l_max 9"), ["nep.in: model/descriptor/l_max"]),
     (NEP_IN.replace("version 4", "version 3"), ["line 2: version 3 is another form of the net: only 4 can be trained here"]),
     (NEP_IN + "model_type 1\n", ["line 11: model_type 1 is no potential"]),
     (NEP_IN + "charge_mode 2\n", ["charge_mode 2 is a potential with charges of GPUMD"]),
@@ -313,6 +336,79 @@ def test_walls_and_terms_are_not_lost_without_a_word(tmp_path):
     shutil.copy(FOLDER / "nep4.txt", tmp_path / "nep.txt")
     run = run_lammps(tmp_path, text)
     assert run.status != 0 and "a nep.txt has no walls: write a .dp file, or leave them out (wall no)" in run.output
+
+
+def new_model(folder, **descriptor):
+    """A model of NaCl that has learned nothing but energies of single elements."""
+    atoms = "Lattice=\"6 0 0 0 6 0 0 0 6\" Properties=species:S:1:pos:R:3:forces:R:3 energy={}\n"
+    lines = "Na {} 0 0 0.1 0 0\nCl {} 0 0 -0.1 0 0\n"
+    frames = [f"2\n{atoms.format(e)}{lines.format(0, x)}" for e, x in ((-5.0, 2.4), (-5.1, 2.6))]
+    frames.append(f"3\n{atoms.format(-9.0)}{lines.format(0, 2.5)}Na 0 2.5 0 0 0 0\n")
+    (folder / "train.xyz").write_text("".join(frames))
+    neurons = descriptor.pop("neuron", 10)
+    model = {"type_map": ["Na", "Cl"], "descriptor": {"type": "nep", **descriptor}, "fitting_net": {"neuron": [neurons]}}
+    (folder / "input.json").write_text(json.dumps({"model": model, "training": {"training_data": {"systems": "train.xyz"}, "numb_steps": 1}}))
+    trained = train(folder, "input.json")
+    assert trained.returncode == 0, trained.stderr
+    return dptrain.load(folder / "model.ckpt.dp")
+
+
+def test_as_many_neurons_as_gpumd_has(tmp_path):
+    """120, where there is no room for another one: NEP5 has energies of single elements."""
+    potential = new_model(tmp_path, neuron=120)
+    potential.save(tmp_path / "nep.txt")
+    assert words_of(tmp_path / "nep.txt")[0][0] == ["nep5", "2", "Na", "Cl"]
+    frame = [[0, 0, 0], [2.5, 0.1, 0], [0, 2.4, 0.2]], ["Na", "Cl", "Cl"]
+    before, after = (one.evaluate(*frame) for one in (potential, dptrain.load(tmp_path / "nep.txt")))
+    np.testing.assert_allclose(after.energies, before.energies, rtol=1e-12)
+    np.testing.assert_allclose(after.forces, before.forces, rtol=0, atol=1e-12 * np.abs(before.forces).max())
+
+
+@pytest.mark.parametrize("settings, found", [
+    ({"neuron": 121}, "121, 42, 35 and 12"), ({"basis_size_radial": 17}, "10, 42, 35 and 17"),
+    ({"n_max_angular": 18}, "10, 102, 95 and 12"), ({"n_max_radial": 60, "n_max_angular": 10}, "10, 116, 55 and 12")])
+def test_what_gpumd_does_not_read_is_not_written(settings, found, tmp_path):
+    potential = new_model(tmp_path, **settings)
+    with pytest.raises(dptrain.Error, match=f"here are {found}: write a .dp file, or make it smaller"):
+        potential.save(tmp_path / "nep.txt")
+
+
+def test_cutoffs_follow_the_structure(tmp_path):
+    """As those of power_spectrum do; in a run, too. The angular one is three quarters of the radial one."""
+    def resolved(descriptor):
+        document = {"model": {"type_map": ["Si"], "descriptor": {"type": "nep", **descriptor}}, "training": {"training_data": {"systems": "a"}, "numb_steps": 1}}
+        (tmp_path / "input.json").write_text(json.dumps(document))
+        trained = train(tmp_path, "input.json")
+        assert trained.returncode == 0, trained.stderr
+        found = json.loads((tmp_path / "out.json").read_text())["model"]["descriptor"]
+        return [found[key] for key in ("rcut", "rcut_radial", "rcut_angular")]
+
+    frames_of(tmp_path, "a", SW, 1)
+    assert resolved({}) == [6.0, 6.0, 4.5]
+    assert resolved({"rcut": "auto", "rcut_angular": 4.0}) == [6.0, 6.0, 4.0]
+    assert resolved({"rcut": 5.0}) == [5.0, 5.0, 3.75]
+    assert resolved({"rcut_radial": 4.0}) == [4.0, 4.0, 3.0]
+    (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "nep", "rcut": 5.0, "rcut_radial": 4.0}}}))
+    refused = train(tmp_path, "input.json")
+    assert refused.returncode != 0 and "model/descriptor/rcut: differs from the largest rcut_radial, 4" in refused.stderr
+    (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "nep"}}}))
+    learn = "fix l all dptrain model input.json Si reference run every 5 warmup 2 train 5 save 1000 a.txt\nfix n all nve\nrun 20\n"
+    run_lammps(tmp_path, ATOMS.format(temperature=2400, seed=5) + SW + learn).check()
+    assert words_of(tmp_path / "a.txt")[0][1] == ["cutoff", 6, 4.5]
+
+
+def test_a_box_that_is_smaller_than_the_cutoff(tmp_path):
+    """A cell of two atoms, whose images are neighbors, has the energies of a large one; on two ranks, too."""
+    shutil.copy(FOLDER / "nep4.txt", tmp_path / "nep.txt")
+    element = (tmp_path / "nep.txt").read_text().split()[2]
+    box = "units metal\natom_modify map yes\nlattice bcc 3.1\nregion r block 0 {0} 0 {0} 0 {0}\ncreate_box 1 r\ncreate_atoms 1 box\nmass 1 28\n" \
+        "pair_style dptrain\npair_coeff * * nep.txt {1}\nthermo_style custom step pe pxx\n" \
+        "thermo_modify format float %.17g\nrun 0\n"
+    large = run_lammps(tmp_path, box.format(4, element)).check().thermo()
+    for ranks in (1, 2):
+        small = run_lammps(tmp_path, box.format(1, element), ranks).check().thermo()
+        assert small["PotEng"][0] == pytest.approx(large["PotEng"][0] / 64, rel=1e-10)
+        assert small["Pxx"][0] == pytest.approx(large["Pxx"][0], rel=1e-9)
 
 
 def test_energies_of_separate_atoms_are_written(tmp_path):

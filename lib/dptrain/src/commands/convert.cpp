@@ -32,6 +32,11 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
       throw Error(fmt::format(
           "{}: a checkpoint is there, whose training could not go on without it; give another name",
           to));
+    if (std::filesystem::exists(to) && format == format_of_name(".txt"))
+      throw Error(
+          fmt::format("{}: a file is there, perhaps the potential that all began with; give "
+                      "another name",
+                      to));
     write_model_file(to, read_model_file(from, format == format_of_name(".dp")));
   });
   if (comm->rank() == 0)

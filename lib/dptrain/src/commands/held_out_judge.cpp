@@ -86,6 +86,7 @@ std::vector<std::string> HeldOutJudge::keep_best()
 {
   const EarlyStopping &found = at_end_ ? *at_end_ : found_;
   if (found.empty()) return {};
+  choose_term();  // where a training that went on has not looked yet
   trainer_.show(found.best_weights());
   const double learned = error_on(training_);
   std::vector<std::string> lines{

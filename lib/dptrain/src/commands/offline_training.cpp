@@ -35,7 +35,6 @@
 #include "dptrain/uncertainty/feature_moments.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
-#include "potential/terms/nep_zbl_config.h"
 #include "statistics/data/structure_cutoff.h"
 #include "training/schedule.h"
 
@@ -202,9 +201,11 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
-  for (const AnyEnergyTermConfig &term : input_.model.terms)
-    say(fmt::format("term beside the net: {}", term->text()));
-  for (const std::string &line : nep_zbl_lines(input_.model)) say(line);
+  for (const AnyEnergyTermConfig &term : input_.model.terms) {
+    const std::string note = term->note(), warning = term->warning(input_.model);
+    say(fmt::format("term beside the net: {}{}{}", term->text(), note.empty() ? "" : "; ", note));
+    if (!warning.empty()) say("WARNING: " + warning);
+  }
   splits_atoms_ = !start_.model;
   if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
     splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");

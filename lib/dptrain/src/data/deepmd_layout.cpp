@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/text_words.h"
+#include "base/text_words.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text_words.h"
 #include "data/extxyz_header.h"
-#include "data/text_words.h"
 
 namespace dptrain {
 

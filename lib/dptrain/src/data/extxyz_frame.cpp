@@ -5,11 +5,11 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "base/text_words.h"
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
 #include "data/frame_values.h"
 #include "data/open_directions.h"
-#include "data/text_words.h"
 #include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
 

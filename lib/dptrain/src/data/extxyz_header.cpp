@@ -6,8 +6,8 @@
 
 #include "base/nearest_name.h"
 #include "base/text.h"
+#include "base/text_words.h"
 #include "data/frame_values.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <fmt/format.h>
 
+#include "base/text_words.h"
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/text_words.h"
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 #include "io/file.h"
 

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
+#include "base/text_words.h"
 #include "data/npy.h"
 #include "data/stored_array.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 #include "io/file.h"
 

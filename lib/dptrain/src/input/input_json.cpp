@@ -60,12 +60,16 @@ std::string read_input_file(const std::string &path)
                       "sys.stdout, indent=2)' < {} > input.json",
                       path, path));
   const std::string text = read_file(path);
-  return is_nep_in(text) ? json_of_nep_in(text, path) : text;
+  if (is_nep_in(text)) return json_of_nep_in(text, path);
+  if (path.ends_with("nep.in"))
+    throw Error(
+        fmt::format("{}: there is no line with the elements: add one, as in 'type 2 Ti O'", path));
+  return text;
 }
 
 InputFile read_input_text(const std::string &text, const std::string &source, const InputUse &use)
 {
-  const JsonDocument document(text, source);
+  const JsonDocument document(text, source, text.find(ignored_of_nep_in) == std::string::npos);
   JsonReader root(document);
   refuse_other_layouts(root);
   InputFile input;

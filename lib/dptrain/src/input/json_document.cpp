@@ -82,10 +82,10 @@ json without_comments(const json &value)
   return copy;
 }
 
-JsonDocument::JsonDocument(const std::string &text, std::string source) :
+JsonDocument::JsonDocument(const std::string &text, std::string source, bool has_places) :
     source_(std::move(source)), root_(parse_json(text, source_))
 {
-  find_places(text);
+  if (has_places) find_places(text);
 }
 
 // The parser gives no places. The text is valid JSON here, so strings, brackets and commas are all there is to look at.

@@ -16,8 +16,9 @@ nlohmann::json without_comments(const nlohmann::json &value);
 /// A parsed JSON text that knows where its keys are.
 class JsonDocument {
  public:
-  /// Throws Error as parse_json, and for a key that an object has twice and for values nested deeper than 64 levels.
-  JsonDocument(const std::string &text, std::string source);
+  /// Throws Error as parse_json, and for a key that an object has twice and for values nested deeper than 64 levels. A text that
+  /// was made from a file of another kind has no places in it.
+  JsonDocument(const std::string &text, std::string source, bool has_places = true);
 
   const nlohmann::json &root() const { return root_; }
   const std::string &source() const { return source_; }

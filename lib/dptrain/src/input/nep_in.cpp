@@ -15,6 +15,8 @@
 
 #include "base/finite_number.h"
 #include "base/nearest_name.h"
+#include "base/text_words.h"
+#include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -23,15 +25,6 @@ namespace {
 
 using nlohmann::json;
 using Words = std::vector<std::string>;
-
-Words words_of(std::string line)
-{
-  line.erase(std::min(line.find('#'), line.size()));
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 class NepIn {
  public:
@@ -53,7 +46,7 @@ class NepIn {
       throw Error(fmt::format("{}: use_typewise_cutoff_zbl has no meaning without zbl: give both, "
                               "or neither",
                               path_));
-    json descriptor = descriptor_, fitting = {{"neuron", neurons_}}, data;
+    json descriptor = descriptor_, fitting = {{"neuron", {neurons_}}}, data;
     descriptor["type"] = "nep";
     json model{{"type_map", elements_}, {"descriptor", descriptor}, {"fitting_net", fitting}};
     if (zbl_ > 0.0) {
@@ -62,7 +55,6 @@ class NepIn {
       model["terms"] = {term};
     }
     data["training_data"] = {{"systems", {"train.xyz"}}};
-    if (std::filesystem::exists("test.xyz")) data["validation_data"] = {{"systems", {"test.xyz"}}};
     return {{"model", model}, {"training", data}, {ignored_of_nep_in, ignored_}};
   }
 
@@ -137,6 +129,11 @@ class NepIn {
         "lambda_q",       "lambda_z",          "lambda_shear", "batch",           "population",
         "generation",     "type_weight",       "force_delta",  "import_q_scaler", "output_interval",
         "save_potential", "output_descriptor", "atomic_v"};
+    if (const auto [first, is_new] = lines_.emplace(key, line_); !is_new)
+      fail(fmt::format("{} is given twice, first in line {}: keep one", key, first->second));
+    if (key == "use_typewise_cutoff")
+      fail("use_typewise_cutoff: GPUMD no longer has it: give the cutoffs of each element in the "
+           "line cutoff");
     const auto found = keywords.find(key);
     if (found != keywords.end()) return found->second(words);
     if (std::find(without_meaning.begin(), without_meaning.end(), key) != without_meaning.end()) {
@@ -145,8 +142,13 @@ class NepIn {
     }
     Words names = without_meaning;
     for (const auto &[name, read] : keywords) names.push_back(name);
-    fail(fmt::format("'{}' is no keyword of nep.in that is known here: remove the line, or use {}",
-                     key, nearest_name(key, names)));
+    const std::string nearest = nearest_name(key, names);
+    constexpr std::size_t typing_error = 2;
+    fail(fmt::format("'{}' is no keyword of nep.in that is known here: {}", key,
+                     edit_distance(key, nearest) <= typing_error
+                         ? "did you mean " + nearest + "?"
+                         : "remove the line; for settings of a training, begin with an input.json "
+                           "in its place (out.json of a training with this file is one)"));
   }
 
   void read_elements(const Words &words)
@@ -156,6 +158,9 @@ class NepIn {
       fail(fmt::format("type has {} elements behind the number {}: give as many as it says",
                        words.size() - 1, number));
     elements_.assign(words.begin() + 1, words.end());
+    for (const std::string &element : elements_)
+      if (element_symbol(atomic_number(element)).empty())
+        fail(fmt::format("type: {} is no element: correct its name", element));
   }
 
   // Of all elements, or of each.
@@ -213,17 +218,20 @@ class NepIn {
   void read_neurons(const Words &words)
   {
     count("neuron", words, 1, 2);
-    neurons_.clear();
-    for (std::size_t k = 0; k < words.size(); ++k)
-      if (const int neurons = whole(words, k); neurons > 0) neurons_.push_back(neurons);
-    if (neurons_.empty()) fail("neuron 0: expected 1 or more");
+    if (words.size() == 2 && whole(words, 1) != 0)
+      fail("neuron has two hidden layers, and a potential of GPUMD has one: give one number, or an "
+           "input.json, whose potential is a .dp file");
+    neurons_ = whole(words, 0);
+    if (neurons_ < 1) fail("neuron 0: expected 1 or more");
   }
 
   const std::string path_;
   int line_ = 0;
   Words elements_, ignored_;
-  std::vector<int> neurons_{30};
-  json descriptor_ = json::object();
+  std::map<std::string, int> lines_;  // of keywords
+  int neurons_ = 30;
+  json descriptor_{{"rcut_radial", 8.0}, {"rcut_angular", 4.0},    {"n_max_radial", 6},
+                   {"n_max_angular", 6}, {"basis_size_radial", 6}, {"basis_size_angular", 6}};
   double zbl_ = 0.0, factor_ = 0.0;
 };
 
@@ -234,7 +242,7 @@ bool is_nep_in(const std::string &text)
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Words words = words_of(line);
-    if (words.size() > 1 && words[0] == "type" && finite_number(words[1])) return true;
+    if (words.size() > 1 && words[0] == "type") return true;
   }
   return false;
 }

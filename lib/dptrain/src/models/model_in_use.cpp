@@ -15,7 +15,6 @@
 #include "dptrain/potential/model/model_data.h"
 #include "potential/files/nep_elements.h"
 #include "potential/terms/charge_config.h"
-#include "potential/terms/nep_zbl_config.h"
 #include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
@@ -57,16 +56,15 @@ std::vector<std::string> elements_of_new_model(const std::vector<std::string> &e
 }
 
 // Of an archive: what runs it, and why.
-std::string note_of(const ModelData &data, const std::vector<double> &fparam,
-                    const std::string &file, int ranks)
+std::string note_of_archive(const ModelData &data, const std::vector<double> &fparam, int ranks)
 {
   if (data.kind == ModelKind::native)
     return fmt::format(
-        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch){}", file,
+        "descriptor se_e2_a, runs as a native model (native no: through LibTorch){}",
         data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp" : "");
-  std::string note = fmt::format(
-      "{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
-      data.parameters.size(), data.passes_messages ? "whose atoms pass messages" : "local");
+  std::string note = fmt::format("TorchScript model with {} parameters, {}, runs through LibTorch",
+                                 data.parameters.size(),
+                                 data.passes_messages ? "whose atoms pass messages" : "local");
   const std::string reason = not_native_because(data.model_def_script);
   std::string values;
   for (const double value : fparam) values += fmt::format(" {:.16g}", value);
@@ -79,11 +77,6 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
   if (data.passes_messages && ranks > 1)
     note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
   return note;
-}
-
-bool is_nep(const ModelConfig &config)
-{
-  return config.descriptor && config.descriptor->type() == "nep";
 }
 
 // Those of `all` that are among `some`; all where `some` has others.
@@ -99,14 +92,18 @@ std::vector<std::string> in_order_of(const std::vector<std::string> &all,
   return has_others ? all : kept;
 }
 
-// Of a potential of GPUMD, with the elements that it had in its file.
-std::string note_of_nep(const ModelData &data, const std::string &file, std::size_t elements)
+// Of a potential of GPUMD, with the number of elements that it has in its file.
+std::string note_of_nep(const ModelData &data, std::size_t elements)
 {
   const std::vector<std::string> &kept = data.config.type_map;
-  const std::string zbl = nep_zbl_note(data.config);
-  return fmt::format("{}: NEP of {} element{}{}{}{}", file, elements, elements == 1 ? "" : "s",
-                     kept.size() < elements ? ", of which are kept " + joined(kept) : "",
-                     zbl.empty() ? "" : "; ", zbl);
+  return fmt::format("NEP of {} element{}{}", elements, elements == 1 ? "" : "s",
+                     kept.size() < elements ? ", of which are kept " + joined(kept) : "");
+}
+
+void add_note(std::string &all, const std::string &note)
+{
+  if (!all.empty() && !note.empty()) all += "; ";
+  all += note;
 }
 
 Walls walls_of(const WallSettings &settings, const ModelData &data, const std::string &file)
@@ -146,7 +143,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   std::string input_text;
   const bool is_new = file == new_model_name;
   bool is_input = is_new;
-  int of_file = 0;  // elements
+  int of_gpumd = 0;  // elements of a nep.txt
   guarded(comm, [&] {
     if (comm.rank() != 0 || is_new) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
@@ -156,10 +153,9 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
       input_text = read_input_file(file);
     else
       data = read_model_file(file, settings_.native);
-    of_file = data.config.ntypes();
-    const bool may_be_text = is_nep(data.config) && std::ifstream(file).good();
-    if (may_be_text && format_of_file(file) == format_of_name(".txt"))
-      keep_elements(data, in_order_of(data.config.type_map, type_elements));
+    if (is_input || format_of_file(find_model_file(file)) != format_of_name(".txt")) return;
+    of_gpumd = data.config.ntypes();
+    keep_elements(data, in_order_of(data.config.type_map, type_elements));
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
@@ -192,10 +188,16 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   } else {
     set_model(comm, data);
   }
-  note_ =
-      from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
-  if (is_nep(data.config)) note_ = note_of_nep(data, file, of_file);
-  warning_ = nep_zbl_warning(is_input ? new_input.model : data.config);
+  note_ = warning_ = "";
+  if (from_archive_ || data.is_compressed)
+    note_ = note_of_archive(data, settings_.fparam, comm.size());
+  if (of_gpumd > 0) note_ = note_of_nep(data, of_gpumd);
+  const ModelConfig &config = is_input ? new_input.model : data.config;
+  for (const AnyEnergyTermConfig &term : config.terms) {
+    add_note(note_, term->note());
+    add_note(warning_, term->warning(config));
+  }
+  if (!note_.empty()) note_ = file + ": " + note_;
   ++generation_;
 }
 

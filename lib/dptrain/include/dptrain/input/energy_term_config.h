@@ -24,6 +24,10 @@ class EnergyTermConfig {
   virtual double cutoff() const = 0;
   /// In words, which differ where the settings do: "zbl from 0.6 to 1.2 Angstrom".
   virtual std::string text() const = 0;
+  /// Where programs differ in what these settings mean: what is meant here, "its ..."; empty: they do not.
+  virtual std::string note() const { return ""; }
+  /// What is doubtful about these settings in a model; empty: nothing.
+  virtual std::string warning(const ModelConfig & /*model*/) const { return ""; }
   /// Whether it has parameters that are trained.
   virtual bool has_parameters() const { return false; }
   /// Whether a model can have no more than one term of this kind.

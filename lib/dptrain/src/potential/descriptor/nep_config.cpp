@@ -13,6 +13,9 @@ namespace dptrain {
 
 namespace {
 
+// bench/results/nep.md
+constexpr double angular_part = 0.75;
+
 using K = Key<DescriptorConfig>;
 using C = NepConfig;
 
@@ -21,6 +24,8 @@ K cutoff_key(const char *name, std::vector<double> C::*cutoffs)
   return {name, K::Read([=](JsonReader &section, const std::string &key, DescriptorConfig &config) {
             const nlohmann::json &value = *section.find(key);
             auto &own = static_cast<C &>(config).*cutoffs;
+            own.clear();
+            if (value.is_string() && value.get<std::string>() == "auto") return;
             own =
                 value.is_number() ? std::vector<double>{value.get<double>()} : section.numbers(key);
             const auto is_good = [](double rcut) { return rcut > 0.0 && std::isfinite(rcut); };
@@ -29,6 +34,7 @@ K cutoff_key(const char *name, std::vector<double> C::*cutoffs)
           }),
           K::Write([=](const DescriptorConfig &config) {
             const auto &own = static_cast<const C &>(config).*cutoffs;
+            if (own.empty()) return OrderedJson("auto");
             return own.size() == 1 ? OrderedJson(own[0]) : OrderedJson(own);
           })};
 }
@@ -80,26 +86,26 @@ void NepConfig::complete(JsonReader &section, ModelConfig &model)
   const int ntypes = model.ntypes();
   for (const auto &[key, list] :
        {std::pair("rcut_radial", &rcut_radial), std::pair("rcut_angular", &rcut_angular)})
-    if (list->size() != 1 && static_cast<int>(list->size()) != ntypes)
+    if (list->size() > 1 && static_cast<int>(list->size()) != ntypes)
       section.expected(key,
                        fmt::format("one length, or {}, one for each element of type_map", ntypes));
-  const std::vector<double> radial = cutoffs(rcut_radial, ntypes),
-                            angular = cutoffs(rcut_angular, ntypes);
-  for (int type = 0; type < ntypes; ++type)
-    if (angular[type] > radial[type])
-      section.fail(
-          "rcut_angular",
-          fmt::format("{:g} of {} is larger than its rcut_radial ({:g}): give at most as much",
-                      angular[type], model.type_map[type], radial[type]));
-  const double longest = *std::max_element(radial.begin(), radial.end());
-  if (section.has("rcut") && model.rcut != longest)
-    section.fail("rcut",
-                 fmt::format("{:g}: this descriptor has rcut_radial and rcut_angular in its "
-                             "place: remove the key",
-                             model.rcut));
-  model.rcut = longest;
-  rcut_radial = shortened(rcut_radial);
-  rcut_angular = shortened(rcut_angular);
+  radial_follows_ = rcut_radial.empty();
+  angular_follows_ = rcut_angular.empty();
+  if (!radial_follows_) {
+    const double longest = *std::max_element(rcut_radial.begin(), rcut_radial.end());
+    const bool is_open = model.cutoff_source == CutoffSource::open;
+    if (section.has("rcut") && (is_open || model.rcut != longest))
+      section.fail("rcut", fmt::format("differs from the largest rcut_radial, {:g}: remove one of "
+                                       "the two keys",
+                                       longest));
+    model.rcut = longest;
+    model.cutoff_source = CutoffSource::input;
+  }
+  if (model.cutoff_source == CutoffSource::input) {
+    set_cutoffs(model.rcut);
+    if (const std::string wrong = wrong_cutoff(); !wrong.empty())
+      section.fail("rcut_angular", wrong + ": give at most as much");
+  }
   const auto need = [&](bool flag, const char *key, int degree) {
     if (flag && l_max < degree)
       section.fail(section.has(key) ? key : "l_max",
@@ -110,6 +116,37 @@ void NepConfig::complete(JsonReader &section, ModelConfig &model)
   need(has_123, "has_123", 3);
   need(has_233, "has_233", 3);
   need(has_134, "has_134", 4);
+}
+
+void NepConfig::set_cutoffs(double rcut)
+{
+  if (radial_follows_) rcut_radial = {rcut};
+  if (angular_follows_) {
+    rcut_angular = rcut_radial;
+    for (double &angular : rcut_angular) angular *= angular_part;
+  }
+  rcut_radial = shortened(rcut_radial);
+  rcut_angular = shortened(rcut_angular);
+}
+
+void NepConfig::follow_cutoff(double rcut)
+{
+  set_cutoffs(rcut);
+  if (const std::string wrong = wrong_cutoff(); !wrong.empty())
+    throw Error(fmt::format("rcut_angular: {}, which follows from the structure: give at most as "
+                            "much, or rcut_radial as well",
+                            wrong));
+}
+
+std::string NepConfig::wrong_cutoff() const
+{
+  const std::size_t types = std::max(rcut_radial.size(), rcut_angular.size());
+  const std::vector<double> radial = cutoffs(rcut_radial, static_cast<int>(types)),
+                            angular = cutoffs(rcut_angular, static_cast<int>(types));
+  for (std::size_t type = 0; type < types; ++type)
+    if (angular[type] > radial[type])
+      return fmt::format("{:g} is larger than rcut_radial ({:g})", angular[type], radial[type]);
+  return "";
 }
 
 bool NepConfig::set_input_defaults(InputFile &input, bool in_a_run) const

@@ -28,12 +28,19 @@ namespace {
 constexpr int last_element = 94;  // Pu
 constexpr double same = 1e-12;    // of distances that are written with fewer digits
 
+// The largest potential that GPUMD and calorine read: neurons, numbers of an atom, those of the angular part, basis_size.
+namespace gpumd {
+constexpr int neurons = 120, size = 103, angular = 90, basis = 16;
+}
+
 /// Lines of the header and numbers behind it, with what messages say of them.
 class Text {
  public:
   explicit Text(const std::string &path) : path_(path)
   {
-    std::istringstream lines(read_file(path));
+    const std::string text = read_file(path);
+    has_end_ = text.ends_with('\n');
+    std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       lines_.emplace_back();
@@ -87,9 +94,18 @@ class Text {
     }
     return numbers;
   }
+  /// Where the last line has no end, digits of its number may be missing.
+  void check_end() const
+  {
+    if (!has_end_)
+      fail("this last line has no end, so that digits of it may be missing: copy the file again, "
+           "or, "
+           "if it is whole, add the end of the line");
+  }
 
  private:
   std::string path_;
+  bool has_end_ = false;
   std::vector<std::vector<std::string>> lines_;
   std::size_t next_ = 0;
 };
@@ -389,6 +405,7 @@ ModelData read_nep(const std::string &path)
   numbers.expect("scaler", size);
   if (flexible) numbers.expect("ZBL", pairs * flexible_numbers);
   numbers.check();
+  text.check_end();
 
   std::vector<Net> of_file;
   for (std::size_t net = 0; net < nets; ++net)
@@ -451,6 +468,17 @@ std::string not_nep_because(const ModelData &data)
     return "a nep.txt has no walls" + other + ", or leave them out (wall no)";
   if (config.fitting_neuron.size() != 1 || config.fitting_activation != "tanh")
     return "a nep.txt has one hidden layer with tanh" + other;
+  const NepConfig &own = nep(config);
+  const int neurons = config.fitting_neuron[0], size = own.size(),
+            angular = size - own.n_max_radial - 1,
+            basis = std::max(own.basis_size_radial, own.basis_size_angular);
+  if (neurons > gpumd::neurons || size > gpumd::size || angular > gpumd::angular ||
+      basis > gpumd::basis)
+    return fmt::format("GPUMD reads potentials of at most {} neurons, {} numbers of an atom, {} of "
+                       "them of the angular part, and a basis_size of {}; here are {}, {}, {} and "
+                       "{}{}, or make it smaller",
+                       gpumd::neurons, gpumd::size, gpumd::angular, gpumd::basis, neurons, size,
+                       angular, basis, other);
   if (!config.baseline.empty() || config.terms.size() > 1 ||
       (config.terms.size() == 1 && !is_nep_zbl(*config.terms[0].get())))
     return "a nep.txt has no terms but the ZBL of NEP, and no baseline" + other;
@@ -476,8 +504,10 @@ void write_nep(const std::string &path, const ModelData &data)
   const std::optional<NepZblText> zbl =
       config.terms.empty() ? std::nullopt
                            : std::optional(nep_zbl_text(*config.terms[0].get(), config));
-  std::string text =
-      fmt::format("nep4{} {} {}\n", zbl ? "_zbl" : "", ntypes, joined(config.type_map));
+  // in a neuron more, which is constant, or, where GPUMD has no room for it, as NEP5 has them
+  const bool in_neuron = !one_energy && width < gpumd::neurons, of_nets = !one_energy && !in_neuron;
+  std::string text = fmt::format("nep{}{} {} {}\n", of_nets ? 5 : 4, zbl ? "_zbl" : "", ntypes,
+                                 joined(config.type_map));
   if (zbl) text += zbl->line + "\n";
   text += "cutoff";
   const bool by_element = own.rcut_radial.size() > 1 || own.rcut_angular.size() > 1;
@@ -500,7 +530,7 @@ void write_nep(const std::string &path, const ModelData &data)
                          own.has_123,         own.has_233,  own.has_134};
   while (flags.size() > 2 && flags.back() == 0) flags.pop_back();
   text += fmt::format("l_max {} {}\nANN {} 0\n", own.l_max, joined(flags),
-                      one_energy ? width : width + 1);
+                      in_neuron ? width + 1 : width);
 
   const auto add = [&](double number) { text += fmt::format("{}\n", number); };
   for (int type = 0; type < ntypes; ++type) {
@@ -508,11 +538,11 @@ void write_nep(const std::string &path, const ModelData &data)
                  *output = parameters.net(type, 1, "w");
     for (std::size_t n = 0; n < width; ++n)
       for (std::size_t d = 0; d < size; ++d) add(w[d * width + n]);
-    for (std::size_t d = 0; d < size && !one_energy; ++d) add(0.0);
+    for (std::size_t d = 0; d < size && in_neuron; ++d) add(0.0);
     for (std::size_t n = 0; n < width; ++n) add(-b[n]);
-    if (!one_energy) add(constant_bias);
+    if (in_neuron) add(constant_bias);
     for (std::size_t n = 0; n < width; ++n) add(output[n]);
-    if (!one_energy) add(energies[type] - common);
+    if (!one_energy) add(in_neuron ? energies[type] - common : common - energies[type]);
   }
   add(-common);
   for (const CoefficientPart &part : coefficient_parts(own))

@@ -12,7 +12,8 @@ bool is_nep(const std::string &bytes);
 ModelData read_nep(const std::string &path);
 /// Why a model has no form in such a file, and what to do; empty: it has.
 std::string not_nep_because(const ModelData &data);
-/// Writes NEP4 with all digits. Energies of single elements go through one more neuron, which is constant, and which reading takes out.
+/// Writes NEP4 with all digits. Energies of single elements go through one more neuron, which is constant, and which reading takes out;
+/// with as many neurons as GPUMD can have, the file is NEP5.
 void write_nep(const std::string &path, const ModelData &data);
 
 }  // namespace dptrain

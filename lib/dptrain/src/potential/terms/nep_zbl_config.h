@@ -23,14 +23,6 @@ std::unique_ptr<EnergyTermConfig> nep_zbl(const std::vector<double> &line,
                                           const ModelConfig &model);
 bool is_nep_zbl(const EnergyTermConfig &config);
 
-/// What a user should know of the repulsion of a NEP: what `factor` means here; empty: there is nothing to say.
-std::string nep_zbl_note(const ModelConfig &model);
-/// Of pairs whose repulsion ends at their angular cutoff before it has vanished; empty: there are none.
-std::string nep_zbl_warning(const ModelConfig &model);
-
-/// Both, for a log of lines.
-std::vector<std::string> nep_zbl_lines(const ModelConfig &model);
-
 /// What a nep.txt has of it.
 struct NepZblText {
   std::string line;

@@ -66,6 +66,9 @@ class NepZblConfig final : public EnergyTermConfig {
         "nep_zbl from {:.15g} to {:.15g} Angstrom{}", factor ? 0.0 : inner, outer,
         factor ? fmt::format(", {:.15g} times the sum of covalent radii at most", *factor) : "");
   }
+  std::string note() const override;
+  /// Of pairs whose repulsion ends at their angular cutoff before it has vanished.
+  std::string warning(const ModelConfig &model) const override;
   const Keys<EnergyTermConfig> &table() const override;
   void complete(JsonReader &section, const ModelConfig &model) override;
   /// Sets the longest distance between elements of the model.
@@ -170,14 +173,40 @@ std::vector<double> reach_of(const ModelConfig &model, const NepZblConfig &confi
 {
   const auto *descriptor = dynamic_cast<const NepConfig *>(model.descriptor.get());
   const std::vector<double> angular =
-      descriptor ? NepConfig::cutoffs(descriptor->rcut_angular, model.ntypes())
-                 : std::vector<double>(model.type_map.size(), model.rcut);
+      descriptor && !descriptor->rcut_angular.empty()
+          ? NepConfig::cutoffs(descriptor->rcut_angular, model.ntypes())
+          : std::vector<double>(model.type_map.size(), model.rcut);
   std::vector<double> reach;
   for (int a = 0; a < model.ntypes(); ++a)
     for (int b = 0; b < model.ntypes(); ++b)
       reach.push_back(std::min(config.between(model.type_map[a], model.type_map[b]).outer,
                                0.5 * (angular[a] + angular[b])));
   return reach;
+}
+
+std::string NepZblConfig::note() const
+{
+  if (!factor) return "";
+  return fmt::format(
+      "its ZBL is whole at no distance and ends at {:g} times the sum of the covalent "
+      "radii, at most at {:g} Angstrom: the meaning that GPUMD has had since December "
+      "2025 (before, it was whole up to half of that)",
+      *factor, outer);
+}
+
+std::string NepZblConfig::warning(const ModelConfig &model) const
+{
+  const std::vector<double> reach = reach_of(model, *this);
+  for (std::size_t a = 0; a < model.type_map.size(); ++a)
+    for (std::size_t b = a; b < model.type_map.size(); ++b) {
+      const double wanted = between(model.type_map[a], model.type_map[b]).outer,
+                   end = reach[a * model.type_map.size() + b];
+      if (end < wanted)
+        return fmt::format("the ZBL of {} and {} reaches to {:g} Angstrom and ends at their "
+                           "angular cutoff, {:g} Angstrom, as in GPUMD: energies jump there",
+                           model.type_map[a], model.type_map[b], wanted, end);
+    }
+  return "";
 }
 
 template <class Real> class NepZblTerm final : public PairTerm<Real> {
@@ -213,12 +242,6 @@ template <class Real> class NepZblTerm final : public PairTerm<Real> {
 };
 
 // Null: there is none.
-const NepZblConfig *nep_zbl_of(const ModelConfig &model)
-{
-  for (const AnyEnergyTermConfig &term : model.terms)
-    if (const auto *config = dynamic_cast<const NepZblConfig *>(term.get())) return config;
-  return nullptr;
-}
 
 }  // namespace
 
@@ -248,44 +271,6 @@ std::unique_ptr<EnergyTermConfig> nep_zbl(const std::vector<double> &line,
 bool is_nep_zbl(const EnergyTermConfig &config)
 {
   return dynamic_cast<const NepZblConfig *>(&config) != nullptr;
-}
-
-std::string nep_zbl_note(const ModelConfig &model)
-{
-  const NepZblConfig *config = nep_zbl_of(model);
-  if (!config || !config->factor) return "";
-  return fmt::format(
-      "its ZBL is whole at no distance and ends at {:g} times the sum of the covalent radii, at "
-      "most "
-      "at {:g} Angstrom: the meaning that GPUMD has had since December 2025 (before, it was whole "
-      "up to half of that)",
-      *config->factor, config->outer);
-}
-
-std::string nep_zbl_warning(const ModelConfig &model)
-{
-  const NepZblConfig *config = nep_zbl_of(model);
-  if (!config) return "";
-  const std::vector<double> reach = reach_of(model, *config);
-  for (std::size_t a = 0; a < model.type_map.size(); ++a)
-    for (std::size_t b = a; b < model.type_map.size(); ++b) {
-      const double outer = config->between(model.type_map[a], model.type_map[b]).outer,
-                   end = reach[a * model.type_map.size() + b];
-      if (end < outer)
-        return fmt::format("the ZBL of {} and {} reaches to {:g} Angstrom and ends at their "
-                           "angular cutoff, {:g} Angstrom, as in GPUMD: energies jump there",
-                           model.type_map[a], model.type_map[b], outer, end);
-    }
-  return "";
-}
-
-std::vector<std::string> nep_zbl_lines(const ModelConfig &model)
-{
-  std::vector<std::string> lines;
-  if (const std::string note = nep_zbl_note(model); !note.empty()) lines.push_back("NEP: " + note);
-  if (const std::string warning = nep_zbl_warning(model); !warning.empty())
-    lines.push_back("WARNING: " + warning);
-  return lines;
 }
 
 NepZblText nep_zbl_text(const EnergyTermConfig &config, const ModelConfig &model)

@@ -24,6 +24,8 @@ class NepConfig final : public DescriptorConfig {
   bool measures_distance() const override { return true; }
   const Keys<DescriptorConfig> &table() const override;
   void complete(JsonReader &section, ModelConfig &model) override;
+  bool chooses_cutoff() const override { return true; }
+  void follow_cutoff(double rcut) override;
   bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
@@ -33,14 +35,22 @@ class NepConfig final : public DescriptorConfig {
   /// By type, of one number for all or one for each.
   static std::vector<double> cutoffs(const std::vector<double> &given, int ntypes);
 
-  std::vector<double> rcut_radial{8.0},
-      rcut_angular{4.0};                              ///< Angstrom; of all elements, or of each
-  int n_max_radial = 6, n_max_angular = 6;            ///< radial functions of each pair, less one
-  int basis_size_radial = 6, basis_size_angular = 6;  ///< Chebyshev functions of these, less one
-  int l_max = 4;                                      ///< largest degree of three-body terms
+  /// Angstrom; of all elements, or of each; empty: they follow the cutoff, which has not been chosen yet.
+  std::vector<double> rcut_radial, rcut_angular;
+  int n_max_radial = 6, n_max_angular = 6;              ///< radial functions of each pair, less one
+  int basis_size_radial = 12, basis_size_angular = 12;  ///< Chebyshev functions of these, less one
+  int l_max = 4;                                        ///< largest degree of three-body terms
   /// Terms of more bodies, by their degrees.
   bool has_222 = true, has_1111 = false, has_112 = false, has_123 = false, has_233 = false,
        has_134 = false;
+
+ private:
+  /// Sets those that follow the cutoff of the model.
+  void set_cutoffs(double rcut);
+  /// What does not go together; empty: nothing.
+  std::string wrong_cutoff() const;
+
+  bool radial_follows_ = false, angular_follows_ = false;  // the cutoff
 };
 
 /// The settings of a model with this descriptor. Throws Error if it has another one.

@@ -1,4 +1,4 @@
-#include "data/text_words.h"
+#include "base/text_words.h"
 
 #include <cmath>
 #include <cstdlib>
