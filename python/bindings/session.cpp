@@ -210,6 +210,7 @@ class Session {
     if (comm_->rank() != 0) return;
     const nb::gil_scoped_acquire interpreter;
     log_(text);
+    if (!slot_->warning().empty()) log_("WARNING: " + slot_->warning());
   }
 
   // The files are not touched before the first step.

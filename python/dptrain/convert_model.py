@@ -186,8 +186,10 @@ def convert(source, target, dp=None):
 
 def lost_part(source):
     """What a file of GPUMD does not keep of a model, for a message."""
-    from dptrain.potential import Potential
-
+    try:
+        from dptrain.potential import Potential
+    except ImportError:
+        return ""
     return ", without error bars, which .dp files have" if Potential(source).info["error_bars"] else ""
 
 

@@ -69,7 +69,7 @@ def find_model(name):
 
 
 class Potential:
-    """A trained potential from a model file (.dp, or .pth of DeePMD-kit) or from a checkpoint. A name is looked for as
+    """A trained potential from a model file (.dp, .pth of DeePMD-kit, or nep.txt of GPUMD) or from a checkpoint. A name is looked for as
     LAMMPS' pair_coeff does, see find_model.
 
     precision: ``double``, ``single`` (float32) or ``mixed``, as in LAMMPS' ``pair_style dptrain``; results are float64.
@@ -82,7 +82,7 @@ class Potential:
         self.precision = precision
         self._model = _dptrain.Potential(self.path, precision)
         for text in self._model.warnings:
-            warnings.warn(f"{self.path}: {text}", stacklevel=2)
+            warnings.warn(f"{self.path}: {text}", stacklevel=3)  # of who calls load
         self._index = {name: k for k, name in enumerate(self.type_map)}
         self._baseline = None  # made with the first frame
         self._has_charges = self._model.has_charges
@@ -259,7 +259,7 @@ def complete_cell(positions, cell, pbc, cutoff):
 
 
 def load(path, precision="double"):
-    """The Potential in a model file (.dp, .pth) or checkpoint; see Potential."""
+    """The Potential in a model file (.dp, .pth, nep.txt) or checkpoint; see Potential."""
     return Potential(path, precision)
 
 

@@ -365,8 +365,9 @@ def test_as_many_neurons_as_gpumd_has(tmp_path):
 
 
 @pytest.mark.parametrize("settings, found", [
-    ({"neuron": 121}, "121, 42, 35 and 12"), ({"basis_size_radial": 17}, "10, 42, 35 and 17"),
-    ({"n_max_angular": 18}, "10, 102, 95 and 12"), ({"n_max_radial": 60, "n_max_angular": 10}, "10, 116, 55 and 12")])
+    ({"neuron": 121}, "121, 42, 35, 12 and 6"), ({"basis_size_radial": 17}, "10, 42, 35, 17 and 6"),
+    ({"l_max": 6, "n_max_angular": 12}, "10, 98, 91, 12 and 12"), ({"n_max_radial": 60, "n_max_angular": 10}, "10, 116, 55, 12 and 10"),
+    ({"l_max": 2, "n_max_angular": 17}, "10, 61, 54, 12 and 17")])
 def test_what_gpumd_does_not_read_is_not_written(settings, found, tmp_path):
     potential = new_model(tmp_path, **settings)
     with pytest.raises(dptrain.Error, match=f"here are {found}: write a .dp file, or make it smaller"):
@@ -374,7 +375,7 @@ def test_what_gpumd_does_not_read_is_not_written(settings, found, tmp_path):
 
 
 def test_cutoffs_follow_the_structure(tmp_path):
-    """As those of power_spectrum do; in a run, too. The angular one is three quarters of the radial one."""
+    """As those of power_spectrum do; in a run, too. The angular one is five sixths of the radial one."""
     def resolved(descriptor):
         document = {"model": {"type_map": ["Si"], "descriptor": {"type": "nep", **descriptor}}, "training": {"training_data": {"systems": "a"}, "numb_steps": 1}}
         (tmp_path / "input.json").write_text(json.dumps(document))
@@ -384,17 +385,55 @@ def test_cutoffs_follow_the_structure(tmp_path):
         return [found[key] for key in ("rcut", "rcut_radial", "rcut_angular")]
 
     frames_of(tmp_path, "a", SW, 1)
-    assert resolved({}) == [6.0, 6.0, 4.5]
+    assert resolved({}) == [6.0, 6.0, 5.0]
     assert resolved({"rcut": "auto", "rcut_angular": 4.0}) == [6.0, 6.0, 4.0]
-    assert resolved({"rcut": 5.0}) == [5.0, 5.0, 3.75]
-    assert resolved({"rcut_radial": 4.0}) == [4.0, 4.0, 3.0]
+    assert resolved({"rcut": 5.0}) == pytest.approx([5.0, 5.0, 25 / 6])
+    assert resolved({"rcut_radial": 4.0}) == pytest.approx([4.0, 4.0, 10 / 3])
+    assert resolved({"rcut": "auto", "rcut_radial": 4.5, "rcut_angular": 4.0}) == [4.5, 4.5, 4.0]
     (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "nep", "rcut": 5.0, "rcut_radial": 4.0}}}))
     refused = train(tmp_path, "input.json")
     assert refused.returncode != 0 and "model/descriptor/rcut: differs from the largest rcut_radial, 4" in refused.stderr
     (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "nep"}}}))
     learn = "fix l all dptrain model input.json Si reference run every 5 warmup 2 train 5 save 1000 a.txt\nfix n all nve\nrun 20\n"
     run_lammps(tmp_path, ATOMS.format(temperature=2400, seed=5) + SW + learn).check()
-    assert words_of(tmp_path / "a.txt")[0][1] == ["cutoff", 6, 4.5]
+    assert words_of(tmp_path / "a.txt")[0][1] == ["cutoff", 6, 5]
+
+
+def test_zbl_is_looked_at_when_the_cutoff_is_known(tmp_path):
+    """A repulsion that ends at the angular cutoff is told once this has been chosen: 5 Angstrom in silicon, not before."""
+    warning = "the ZBL of Si and Si reaches to 5.5 Angstrom and ends at their angular cutoff, 5 Angstrom"
+    frames_of(tmp_path, "a", SW, 1)
+    model = {"type_map": ["Si"], "descriptor": {"type": "nep"}, "terms": [{"type": "nep_zbl", "inner": 1.0, "outer": 5.5}]}
+    (tmp_path / "input.json").write_text(json.dumps({"model": model, "training": {"training_data": {"systems": "a"}, "numb_steps": 1}}))
+    trained = train(tmp_path, "input.json")
+    assert trained.returncode == 0 and trained.stdout.count("WARNING: " + warning) == 1, trained.stdout
+    learn = "pair_style dptrain\npair_coeff * * input.json Si\n" \
+        'fix l all dptrain reference pair sw coeff "* * Si.sw Si" end mode passive every 5 train 5\nfix n all nve\nrun 0\n'
+    output = run_lammps(tmp_path, ATOMS.format(temperature=300, seed=5) + learn).check().output
+    assert output.count(warning) == 1 and "WARNING: Fix dptrain: " + warning in output
+
+
+def test_cutoffs_of_the_potential_that_is_tuned(tmp_path):
+    """An input that gives none takes those of the nep.txt, also where they are not what it would choose, and of the elements that it has."""
+    text = (FOLDER / "nep4_cutoffs.txt").read_text().split("\n")
+    elements, cutoffs = text[0].split()[2:], list(map(float, text[1].split()[1:]))
+    sizes = {name: line.split()[1:] for line in text for name in ("n_max", "basis_size", "l_max", "ANN") if line.startswith(name)}
+    descriptor = {"type": "nep", "l_max": int(sizes["l_max"][0]), "l_max_4body": 2 if int(sizes["l_max"][1]) else 0}
+    for part, k in (("radial", 0), ("angular", 1)):
+        descriptor |= {f"n_max_{part}": int(sizes["n_max"][k]), f"basis_size_{part}": int(sizes["basis_size"][k])}
+    shutil.copy(FOLDER / "nep4_cutoffs.txt", tmp_path / "nep.txt")
+    for kept in (elements, elements[:1]):
+        lines = "".join(f"{element} 0 0 {2.2 * k} 0 0 {0.1 * (-1)**k}\n" for k, element in enumerate([*kept, kept[0]]))
+        frame = f'{len(kept) + 1}\nLattice="12 0 0 0 12 0 0 0 12" Properties=species:S:1:pos:R:3:forces:R:3 energy=-3\n{lines}'
+        (tmp_path / "train.xyz").write_text(2 * frame)
+        model = {"type_map": kept, "descriptor": descriptor, "fitting_net": {"neuron": [int(sizes["ANN"][0])]}}
+        (tmp_path / "input.json").write_text(json.dumps({"model": model, "training": {"training_data": {"systems": "train.xyz"}, "numb_steps": 1}}))
+        trained = train(tmp_path, "input.json", "--init-model", "nep.txt")
+        assert trained.returncode == 0, trained.stderr
+        info = dptrain.load(tmp_path / "model.ckpt.dp").info
+        wanted = cutoffs[:2 * len(kept)]
+        assert info["rcut_radial"] == (wanted[0] if len(kept) == 1 else wanted[::2])
+        assert info["rcut_angular"] == (wanted[1] if len(kept) == 1 else wanted[1::2])
 
 
 def test_a_box_that_is_smaller_than_the_cutoff(tmp_path):

@@ -82,6 +82,14 @@ def mlip(frames, elements, direct=False):
     return text
 
 
+def test_what_a_slope_tells():
+    from dptrain.label_work import Finding
+
+    assert Finding("virial", 0.9, 10, 0.05).verdict() == ""
+    assert Finding("virial", -1.2, 100, 0.41).verdict() == " (expected: 1; its standard error is 0.41, too large to tell a fault): look at units and signs"
+    assert Finding("forces", -1.0, 10, 0.01, "the forces have the opposite sign").verdict() == " (expected: 1): the forces have the opposite sign"
+
+
 @pytest.mark.parametrize("direct", [False, True])
 def test_mlip(run, direct):
     frames = crystal()

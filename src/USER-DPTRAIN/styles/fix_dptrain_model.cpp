@@ -132,5 +132,8 @@ void FixDPTrain::choose_cutoff(ModelInUse &slot)
       text = fmt::format("cutoff {:g} Angstrom, the largest of the partitions", largest);
     }
   }
-  if (comm->me == 0 && !text.empty()) utils::logmesg(lmp, "Fix dptrain: {}\n", text);
+  if (comm->me != 0 || text.empty()) return;
+  utils::logmesg(lmp, "Fix dptrain: {}\n", text);
+  if (trains_pair_style() && !slot.warning().empty())
+    error->warning(FLERR, "Fix dptrain: {}", slot.warning());
 }

@@ -201,15 +201,15 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
+  splits_atoms_ = !start_.model;
+  if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
+    splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
+  training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   for (const AnyEnergyTermConfig &term : input_.model.terms) {
     const std::string note = term->note(), warning = term->warning(input_.model);
     say(fmt::format("term beside the net: {}{}{}", term->text(), note.empty() ? "" : "; ", note));
     if (!warning.empty()) say("WARNING: " + warning);
   }
-  splits_atoms_ = !start_.model;
-  if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
-    splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
-  training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   say_systems("training", *training_);
   if (held_out_)
     say(fmt::format("held out: {} frames more, in blocks, which tell how good the potential is "

@@ -86,8 +86,7 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
                             options.input, differences,
                             start.restart ? "; change the input"
                                           : "; change the input, or give --use-pretrain-script"));
-  if (input.model.cutoff_source == CutoffSource::open)
-    choose_cutoff(input.model, model.config.rcut);
+  if (input.model.cutoff_source == CutoffSource::open) choose_cutoff(input.model, model.config);
   return input;
 }
 

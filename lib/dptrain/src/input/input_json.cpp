@@ -61,7 +61,8 @@ std::string read_input_file(const std::string &path)
                       path, path));
   const std::string text = read_file(path);
   if (is_nep_in(text)) return json_of_nep_in(text, path);
-  if (path.ends_with("nep.in"))
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (path.ends_with("nep.in") && (first == std::string::npos || text[first] != '{'))
     throw Error(
         fmt::format("{}: there is no line with the elements: add one, as in 'type 2 Ti O'", path));
   return text;

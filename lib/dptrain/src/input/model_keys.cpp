@@ -238,6 +238,18 @@ void choose_cutoff(ModelConfig &model, double rcut)
   model.descriptor->follow_cutoff(rcut);
 }
 
+void choose_cutoff(ModelConfig &model, const ModelConfig &known)
+{
+  model.rcut = known.rcut;
+  model.cutoff_source = CutoffSource::structure;
+  model.descriptor->follow_model(known);
+}
+
+void DescriptorConfig::follow_model(const ModelConfig &model)
+{
+  follow_cutoff(model.rcut);
+}
+
 void check_switch(const JsonReader &section, double rcut_smth, double rcut)
 {
   if (!(rcut_smth >= 0.0 && rcut_smth < rcut))

@@ -106,6 +106,13 @@ void add_note(std::string &all, const std::string &note)
   all += note;
 }
 
+std::string warning_of(const ModelConfig &config)
+{
+  std::string warning;
+  for (const AnyEnergyTermConfig &term : config.terms) add_note(warning, term->warning(config));
+  return warning;
+}
+
 Walls walls_of(const WallSettings &settings, const ModelData &data, const std::string &file)
 {
   using Choice = WallSettings::Choice;
@@ -188,15 +195,13 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   } else {
     set_model(comm, data);
   }
-  note_ = warning_ = "";
+  note_ = "";
   if (from_archive_ || data.is_compressed)
     note_ = note_of_archive(data, settings_.fparam, comm.size());
   if (of_gpumd > 0) note_ = note_of_nep(data, of_gpumd);
   const ModelConfig &config = is_input ? new_input.model : data.config;
-  for (const AnyEnergyTermConfig &term : config.terms) {
-    add_note(note_, term->note());
-    add_note(warning_, term->warning(config));
-  }
+  for (const AnyEnergyTermConfig &term : config.terms) add_note(note_, term->note());
+  warning_ = warning_of(config);
   if (!note_.empty()) note_ = file + ": " + note_;
   ++generation_;
 }
@@ -286,6 +291,7 @@ void ModelInUse::choose_cutoff(double rcut)
   dptrain::choose_cutoff(input_->model, rcut);
   descriptor_ = input_->model.descriptor;
   cutoff_ = input_->model.cutoff();
+  warning_ = warning_of(input_->model);
 }
 
 void ModelInUse::set_atom_energy(int type, double energy)

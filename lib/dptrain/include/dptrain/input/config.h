@@ -61,6 +61,8 @@ struct ModelConfig {
 /// Gives a model whose input leaves the cutoff to the structure this one, with all that follows from it. Throws Error where
 /// another value of the input does not go with it.
 void choose_cutoff(ModelConfig &model, double rcut);
+/// The same as a model has it that is there.
+void choose_cutoff(ModelConfig &model, const ModelConfig &known);
 
 enum class ScheduleType { exponential, cosine, wsd };
 

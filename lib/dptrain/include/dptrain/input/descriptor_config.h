@@ -41,6 +41,8 @@ class DescriptorConfig {
   virtual bool chooses_cutoff() const { return false; }
   /// Sets what follows from the cutoff (Angstrom). Throws Error where a given value does not go with it.
   virtual void follow_cutoff(double /*rcut*/) {}
+  /// The same by a model that is there, with its settings of cutoffs where it has this kind of descriptor.
+  virtual void follow_model(const ModelConfig &model);
 
   /// Reads the keys of its section of an input.json or of a model file, whose type_map `model` has already. Sets the cutoff of
   /// the model; what is absent gets its default. Throws Error for values that are not allowed.

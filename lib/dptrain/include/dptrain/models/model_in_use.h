@@ -76,7 +76,7 @@ class ModelInUse {
   void choose_cutoff(double rcut);
   /// What a TorchScript archive or a nep.txt was found to be; empty for other files. For rank 0.
   const std::string &note() const { return note_; }
-  /// What is doubtful about it; empty: nothing. For rank 0.
+  /// What is doubtful about it; empty: nothing, or nothing that could be told before a cutoff was chosen. For rank 0.
   const std::string &warning() const { return warning_; }
   /// Of the model, also of a new one.
   const std::vector<Baseline> &baseline() const { return baseline_; }

@@ -95,8 +95,8 @@ void keep_elements(ModelData &data, const std::vector<std::string> &elements)
   config.type_map = of_types(all, kept, ntypes);
   config.atom_ener = of_types(data.config.atom_ener, kept, ntypes);
   NepConfig settings = *descriptor;
-  settings.rcut_radial = of_types(descriptor->rcut_radial, kept, ntypes);
-  settings.rcut_angular = of_types(descriptor->rcut_angular, kept, ntypes);
+  settings.rcut_radial = NepConfig::shortened(of_types(descriptor->rcut_radial, kept, ntypes));
+  settings.rcut_angular = NepConfig::shortened(of_types(descriptor->rcut_angular, kept, ntypes));
   config.rcut = *std::max_element(settings.rcut_radial.begin(), settings.rcut_radial.end());
   config.descriptor = settings.clone();
   some.out_bias = of_types(data.out_bias, kept, ntypes);

@@ -28,9 +28,9 @@ namespace {
 constexpr int last_element = 94;  // Pu
 constexpr double same = 1e-12;    // of distances that are written with fewer digits
 
-// The largest potential that GPUMD and calorine read: neurons, numbers of an atom, those of the angular part, basis_size.
+// The largest potential that GPUMD and calorine read: neurons, numbers of an atom, those of the angular part, basis_size, n_max.
 namespace gpumd {
-constexpr int neurons = 120, size = 103, angular = 90, basis = 16;
+constexpr int neurons = 120, size = 103, angular = 90, basis = 16, n_max_angular = 16;
 }
 
 /// Lines of the header and numbers behind it, with what messages say of them.
@@ -99,8 +99,7 @@ class Text {
   {
     if (!has_end_)
       fail("this last line has no end, so that digits of it may be missing: copy the file again, "
-           "or, "
-           "if it is whole, add the end of the line");
+           "or, if it is whole, add the end of the line");
   }
 
  private:
@@ -473,12 +472,13 @@ std::string not_nep_because(const ModelData &data)
             angular = size - own.n_max_radial - 1,
             basis = std::max(own.basis_size_radial, own.basis_size_angular);
   if (neurons > gpumd::neurons || size > gpumd::size || angular > gpumd::angular ||
-      basis > gpumd::basis)
-    return fmt::format("GPUMD reads potentials of at most {} neurons, {} numbers of an atom, {} of "
-                       "them of the angular part, and a basis_size of {}; here are {}, {}, {} and "
-                       "{}{}, or make it smaller",
-                       gpumd::neurons, gpumd::size, gpumd::angular, gpumd::basis, neurons, size,
-                       angular, basis, other);
+      basis > gpumd::basis || own.n_max_angular > gpumd::n_max_angular)
+    return fmt::format(
+        "GPUMD reads potentials of at most {} neurons, {} numbers of an atom, {} of them of the "
+        "angular part, a basis_size of {} and an angular n_max of {}; here are {}, {}, {}, {} and "
+        "{}{}, or make it smaller",
+        gpumd::neurons, gpumd::size, gpumd::angular, gpumd::basis, gpumd::n_max_angular, neurons,
+        size, angular, basis, own.n_max_angular, other);
   if (!config.baseline.empty() || config.terms.size() > 1 ||
       (config.terms.size() == 1 && !is_nep_zbl(*config.terms[0].get())))
     return "a nep.txt has no terms but the ZBL of NEP, and no baseline" + other;

@@ -111,7 +111,7 @@ std::string model_differences(const ModelConfig &there, const ModelConfig &here)
   static const std::set<std::string> of_both{"neuron", "activation_function", "resnet_dt",
                                              "precision", "exclude_types"};
   ModelConfig wanted_here = here;
-  if (here.cutoff_source == CutoffSource::open) choose_cutoff(wanted_here, there.rcut);
+  if (here.cutoff_source == CutoffSource::open) choose_cutoff(wanted_here, there);
   ModelConfig wanted_there = there;
   follow_cutoff(wanted_there);
   follow_cutoff(wanted_here);

@@ -168,14 +168,15 @@ const NepZblConfig &nep_zbl_settings(const EnergyTermConfig &config)
   return dynamic_cast<const NepZblConfig &>(config);
 }
 
-// [ntypes][ntypes] Where it ends: neighbors are those of the angular part.
+// [ntypes][ntypes] Where it ends: neighbors are those of the angular part. Where cutoffs have not been chosen, where its numbers say.
 std::vector<double> reach_of(const ModelConfig &model, const NepZblConfig &config)
 {
   const auto *descriptor = dynamic_cast<const NepConfig *>(model.descriptor.get());
-  const std::vector<double> angular =
-      descriptor && !descriptor->rcut_angular.empty()
-          ? NepConfig::cutoffs(descriptor->rcut_angular, model.ntypes())
-          : std::vector<double>(model.type_map.size(), model.rcut);
+  std::vector<double> angular(model.type_map.size(), model.rcut);
+  if (descriptor && descriptor->rcut_angular.empty())
+    angular.assign(model.type_map.size(), config.cutoff());
+  else if (descriptor)
+    angular = NepConfig::cutoffs(descriptor->rcut_angular, model.ntypes());
   std::vector<double> reach;
   for (int a = 0; a < model.ntypes(); ++a)
     for (int b = 0; b < model.ntypes(); ++b)
@@ -240,8 +241,6 @@ template <class Real> class NepZblTerm final : public PairTerm<Real> {
 
   kernels::Array<kernels::NepZbl> functions_;  // [ntypes][ntypes]
 };
-
-// Null: there is none.
 
 }  // namespace
 

@@ -26,6 +26,7 @@ class NepConfig final : public DescriptorConfig {
   void complete(JsonReader &section, ModelConfig &model) override;
   bool chooses_cutoff() const override { return true; }
   void follow_cutoff(double rcut) override;
+  void follow_model(const ModelConfig &model) override;
   bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
