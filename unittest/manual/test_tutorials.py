@@ -114,6 +114,7 @@ def test_page_from_gpumd(tutorial):
     assert page.numbers(FORCE)[0] < 0.1  # eV/A, of a rms force of 1.8
     energies = thermo(page, "log.run")["TotEng"]
     assert np.ptp(energies) / 512 < 1e-3  # eV/atom
+    assert 60 <= page.numbers(r"Force error bars +: promised 90 %, found (\d+) %")[-1] <= 99  # of a nep.txt, by bars.json
     assert (page.folder / "tuned.txt").read_text().startswith("nep4 1 Si")
 
 
