@@ -60,12 +60,7 @@ std::string read_input_file(const std::string &path)
                       "sys.stdout, indent=2)' < {} > input.json",
                       path, path));
   const std::string text = read_file(path);
-  if (is_nep_in(text)) return json_of_nep_in(text, path);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (path.ends_with("nep.in") && (first == std::string::npos || text[first] != '{'))
-    throw Error(
-        fmt::format("{}: there is no line with the elements: add one, as in 'type 2 Ti O'", path));
-  return text;
+  return is_nep_in(text, path) ? json_of_nep_in(text, path) : text;
 }
 
 InputFile read_input_text(const std::string &text, const std::string &source, const InputUse &use)

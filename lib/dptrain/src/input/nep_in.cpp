@@ -42,6 +42,9 @@ class NepIn {
 
   json document() const
   {
+    if (elements_.empty())
+      throw Error(fmt::format(
+          "{}: there is no line with the elements: add one, as in 'type 2 Ti O'", path_));
     if (factor_ > 0.0 && zbl_ <= 0.0)
       throw Error(fmt::format("{}: use_typewise_cutoff_zbl has no meaning without zbl: give both, "
                               "or neither",
@@ -237,8 +240,11 @@ class NepIn {
 
 }  // namespace
 
-bool is_nep_in(const std::string &text)
+bool is_nep_in(const std::string &text, const std::string &path)
 {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first != std::string::npos && text[first] == '{';
+  if (path.ends_with("nep.in") && !is_json) return true;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Words words = words_of(line);

@@ -4,8 +4,9 @@
 
 namespace dptrain {
 
-/// Whether a text is an input of GPUMD's program nep (nep.in): a line begins with the word `type`, and has another one.
-bool is_nep_in(const std::string &text);
+/// Whether a text is an input of GPUMD's program nep: a line begins with the word `type`, and has another one, or its file is a nep.in that
+/// is not JSON.
+bool is_nep_in(const std::string &text, const std::string &path);
 
 /// The same as the text of an input.json: elements, descriptor, net and ZBL, and the data set train.xyz of this folder. Keywords of an
 /// evolution strategy and of its loss have no meaning here, and are listed under ignored_of_nep_in.

@@ -132,7 +132,7 @@ bool is_input_file(const std::string &path)
   std::string begin(most, '\0');
   file.read(begin.data(), most);
   begin.resize(static_cast<std::size_t>(file.gcount()));
-  return first_of(begin) == '{' || is_nep_in(begin) || path.ends_with("nep.in");
+  return first_of(begin) == '{' || is_nep_in(begin, path);
 }
 
 }  // namespace dptrain
