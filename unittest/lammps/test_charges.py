@@ -2,72 +2,24 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import dptrain
-import h5py
 import numpy as np
 import pytest
 
+from committee import deviations
 from labels import NATIVE, NKTV2P, assert_same, native_values
 from lammps_runner import console_variables, run_lammps
-from silicon import MODEL, TRAINING
-
-# hot rock salt with a density that does not fit to the ranks
-SALT = """units metal
-atom_style {style}
-atom_modify map yes
-lattice fcc 5.64 origin 0.05 0.05 0.05
-region box {region}
-create_box 2 box
-create_atoms 1 box
-lattice fcc 5.64 origin 0.55 0.05 0.05
-create_atoms 2 box
-mass 1 22.99
-mass 2 35.45
-displace_atoms all random 0.2 0.2 0.2 4711 units box
-velocity all create 300 87287 loop geom
-timestep 0.0005
-"""
-BLOCK, PRISM = "block 0 2 0 2 0 3", "prism 0 2 0 2 0 3 0.3 -0.2 0.4"
-PAIR = "pair_style dptrain {words}\npair_coeff * * {file} Na Cl\n"
-CHARGE, SIGMA = 0.9, 1.2
-MESH = "kspace pppm 1e-6"
-
-
-def atoms(region=BLOCK, style="atomic"):
-    return SALT.format(region=region, style=style)
-
-
-def pair(file="salt.dp", words="kspace no"):
-    return PAIR.format(file=file, words=words)
-
-
-def with_charge(source, target, charge, total=0.0):
-    """The same net with other charges."""
-    shutil.copy(source, target)
-    with h5py.File(target, "r+") as file:
-        tree = json.loads(file.attrs["json"])
-        for part in ("model", "model_def_script"):
-            tree[part]["terms"][0].update(values={"Na": charge, "Cl": -charge}, total=total)
-        file.attrs["json"] = json.dumps(tree)
+from salt import BLOCK, CHARGE, MESH, PRISM, SIGMA, atoms, make_models, pair, with_charge
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """salt.dp has charges, zero.dp the same net without; in net.dp a net adds to them."""
     folder = tmp_path_factory.mktemp("salt")
-    model = json.loads(json.dumps(MODEL))
-    model["type_map"] = ["Na", "Cl"]
-    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 {}\n'
-    for kind, name in (("environment", "net.dp"), ("fixed", "salt.dp")):
-        model["terms"] = [{"type": "charges", "kind": kind, "values": {"Na": CHARGE, "Cl": -CHARGE}, "sigma": SIGMA}]
-        (folder / "input.json").write_text(json.dumps({"model": model, **TRAINING}))
-        run_lammps(folder, atoms() + pair("input.json") + learn.format(name) + "fix n all nve\nrun 10\n").check()
-    with_charge(folder / "salt.dp", folder / "zero.dp", 0.0)
+    make_models(folder)
     return folder
 
 
@@ -207,6 +159,20 @@ def test_charges_follow_the_surroundings(folder):
         found.append(charges)
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)  # of the net alone
     assert dptrain.load(folder / "net.dp").info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE} and by surroundings, net 16, sigma {SIGMA} Angstrom"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_members_of_a_committee_have_their_own(folder, ranks):
+    """The deviation of the forces that each potential has alone."""
+    with_charge(folder / "net.dp", folder / "less.dp", 0.8)
+    run_lammps(folder, atoms() + "write_data salt.data\n").check()
+    text = "units metal\natom_modify map yes\nread_data salt.data\n"
+    forces = [native_values(run_lammps(folder, text + pair(name) + NATIVE))[1] for name in ("salt.dp", "net.dp", "less.dp")]
+    _, expected = deviations(forces, np.zeros((3, 9)))
+    committee = text + pair("salt.dp", "committee net.dp less.dp end") + "compute d all dptrain/uncertainty/atom committee\n"
+    found = run_lammps(folder, committee + NATIVE.replace("fx fy fz", "c_d"), ranks).check().dump("native.dump")
+    assert expected.max() > 0.01
+    np.testing.assert_allclose(found[np.argsort(found[:, 1], kind="stable"), 2], expected, rtol=1e-9)
 
 
 @of_both_kinds
