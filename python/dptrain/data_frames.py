@@ -115,7 +115,8 @@ def frame_of(atoms, names=None):
     cell = atoms.cell.complete().array if atoms.pbc.any() else None
     frame = Frame(list(atoms.symbols), np.array(atoms.positions, float), cell, tuple(bool(flag) for flag in atoms.pbc))
     energy, _ = chosen(scalars, names.energy, ENERGY)
-    frame.energy = None if energy is None or np.size(energy) != 1 else float(np.ravel(energy)[0])
+    counts = number_of(atoms, ("energy_weight",)) != 0.0  # GPUMD's word for frames without an energy
+    frame.energy = float(np.ravel(energy)[0]) if counts and np.size(energy) == 1 and energy is not None else None
     forces, _ = chosen(columns, names.forces, FORCES)
     frame.forces = None if forces is None or np.shape(forces) != (len(atoms), 3) else np.array(forces, float)
     frame.virial = virial_of(scalars, names, atoms)

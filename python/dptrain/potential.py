@@ -197,8 +197,8 @@ class Potential:
         The arguments of a frame are those of evaluate(). epsilon: dielectric constant of the electrons alone (of high frequency): charges that
         act in a medium are smaller by its square root than those of the atoms (Zhong et al., arXiv 2504.05169). step: Angstrom,
         of central differences, which take 6 evaluations for each atom.
-        Charges that a move changes at other atoms j have sin(k (r_j - r_i)) / k in the place of the distance, with the shortest waves k of
-        the cell, which is the same in all periodic images.
+        Charges that a move changes at other atoms count with their distance from the moved one, in a cell that is repeated until only one
+        image of each is within the reach of the net: what comes out is the same for a cell and its multiples.
         """
         if not (0.0 < epsilon < np.inf and 0.0 < step < 1.0):
             raise Error(f"epsilon {epsilon} and step {step} are not possible: use a positive number, and a step above 0 and below 1 Angstrom")
@@ -207,18 +207,25 @@ class Potential:
         if charges is None:
             raise Error(f"{self.path} has no charges: its input needs a term of type charges")
         positions = np.array(positions, dtype=float)
-        cell = complete_cell(positions, cell, pbc, self.rcut)
-        if not any("/terms/" in name for name in self.parameter_sizes):  # no net adds to them
-            return np.sqrt(epsilon) * charges[:, None, None] * np.eye(3)
-        waves = 2.0 * np.pi * np.linalg.inv(cell)  # columns, 1/Angstrom
         born = charges[:, None, None] * np.eye(3)
-        for i, place in enumerate(positions):
-            lengths = np.sin((positions - place) @ waves) @ cell / (2.0 * np.pi)  # [natoms][3] Angstrom
-            for b in range(3):
-                moved = np.zeros_like(positions)
-                moved[i, b] = step
-                ahead, behind = (self.evaluate(positions + sign * moved, types, cell, charge=charge).charges for sign in (1, -1))
-                born[i, :, b] += (ahead - behind) / (2.0 * step) @ lengths
+        if any("/terms/" in name for name in self.parameter_sizes):  # a net adds to them
+            cell = complete_cell(positions, cell, pbc, self.rcut)
+            copies = np.ceil(2.001 * self.rcut * np.linalg.norm(np.linalg.inv(cell), axis=0)).astype(int)
+            places = np.concatenate([positions + np.array(shift) @ cell for shift in np.ndindex(*copies)])
+            cell, number = cell * copies[:, None], int(np.prod(copies))
+            types, charge = list(types) * number, None if charge is None else charge * number
+            for i, place in enumerate(positions):
+                parts = (places - place) @ np.linalg.inv(cell)
+                distances = (parts - np.round(parts)) @ cell
+                waves = np.sin(2.0 * np.pi * parts) @ cell / (2.0 * np.pi)
+                near = np.linalg.norm(distances, axis=1) <= self.rcut
+                for b in range(3):
+                    moved = np.zeros_like(places)
+                    moved[i, b] = step
+                    ahead, behind = (self.evaluate(places + sign * moved, types, cell, charge=charge).charges for sign in (1, -1))
+                    change = (ahead - behind) / (2.0 * step)
+                    shared = 0.0 if near.all() else change[~near].mean()  # by all atoms alike, which keeps the total
+                    born[i, :, b] += (change - shared)[near] @ distances[near] + shared * waves.sum(axis=0)
         return np.sqrt(epsilon) * born
 
 

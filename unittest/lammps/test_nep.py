@@ -139,6 +139,7 @@ WRONG = {
     "no element": (line(1, "nep4 2 Ti Qq"), ["found 'Qq', which is no element up to Pu"]),
     "new line": (line(2, "spin 1"), ["line 2: found 'spin', expected 'cutoff RADIAL ANGULAR"]),
     "cutoffs": (line(2, "cutoff 6 4 5"), ["line 2: found 3 numbers behind cutoff, expected 4, or 6 with cutoffs of each of the 2 elements"]),
+    "comment": (line(2, "cutoff 6 4 100 60 # numbers"), ["line 2: found '#', expected a number"]),
     "angular cutoff": (line(2, "cutoff 4 6 80 40"), ["line 2: found cutoffs 4 and 6"]),
     "word": (line(3, "n_max four 3"), ["line 3: found 'four', expected a number"]),
     "too many functions": (line(4, "basis_size 100 4"), ["line 4: found basis_size 100, at most"]),
@@ -280,6 +281,7 @@ def test_nep_in_trains_a_potential_and_fine_tunes_it(tmp_path):
     (NEP_IN + "use_typewise_cutoff 2 2\n", ["line 11: use_typewise_cutoff: GPUMD no longer has it: give the cutoffs of each element"]),
     (NEP_IN + "neuron 20\n", ["line 11: neuron is given twice, first in line 8"]),
     (NEP_IN.replace("neuron 10", "neuron 30 30"), ["line 8: neuron has two hidden layers"]),
+    (NEP_IN.replace("neuron 10", "neuron 121"), ["line 8: neuron 121: GPUMD has 1 to 120: give fewer, or an input.json"]),
     (NEP_IN.replace("type 1 Si", "type 1 Sj"), ["line 3: type: Sj is no element"]),
     (NEP_IN.replace("type 1 Si", "type Si"), ["line 3: found 'Si', expected a number"]),
     (NEP_IN.replace("type 1 Si\n", ""), ["nep.in: there is no line with the elements"]),
@@ -493,9 +495,15 @@ def test_finetune_of_some_elements_in_another_order(tmp_path):
     for words in (["nep.in", "--finetune", "nep.txt"], ["any.json", "--finetune", "nep.txt", "--use-pretrain-script"]):
         tuned = train(tmp_path, *words)
         assert tuned.returncode == 0, tuned.stdout + tuned.stderr
-    # the labels are its own: there is nothing to learn
-    first = np.loadtxt(tmp_path / "lcurve.out", ndmin=2)[0]
-    assert first[2] < 1e-6
+        # the labels are its own: there is nothing to learn
+        assert np.loadtxt(tmp_path / "lcurve.out", ndmin=2)[0][2] < 1e-6
+        assert dptrain.load(tmp_path / "model.ckpt.dp").type_map == ["Cu", "O"]
+    for words, message in ((["any.json", "--restart", "nep.txt"], "nep.txt: a NEP of GPUMD has no state of a training: give it to --init-model or --finetune"),
+                           (["more.json", "--finetune", "nep.txt"], "--finetune nep.txt has no Fe: its elements are ")):
+        document["model"]["type_map"] = ["Cu", "Fe"]
+        (tmp_path / "more.json").write_text(json.dumps(document))
+        refused = train(tmp_path, *words)
+        assert refused.returncode != 0 and message in refused.stderr, refused.stderr
 
 
 def test_weights_below_zero_are_refused(tmp_path):

@@ -5,8 +5,10 @@
 
 #include "nested/charge_kspace.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numbers>
 
 #include "atom.h"
@@ -66,6 +68,27 @@ class AtomSwap {
   int flag_;
 };
 
+// Spacing of a mesh, in units of 1/g, whose error of the forces of charges in bulk matter is
+// `accuracy` times the force of two unit charges at 1 Angstrom: Deserno and Holm, J. Chem. Phys.
+// 109, 7694 (1998), equation 38 with charges that are assigned to 5 points along each axis. g: in
+// 1/Angstrom, square: mean square of the charges, density: in 1/Angstrom^3.
+double mesh_spacing(double accuracy, double g, double square, double density)
+{
+  constexpr double terms[] = {1.0 / 23232.0, 7601.0 / 13628160.0, 143.0 / 69120.0,
+                              517231.0 / 106536960.0, 106640677.0 / 11737571328.0};
+  constexpr int order = std::size(terms);
+  const auto error = [&](double x) {
+    double sum = 0.0;
+    for (int m = order - 1; m >= 0; --m) sum = sum * x * x + terms[m];
+    return square * std::pow(x, order) *
+           std::sqrt(g * std::sqrt(2.0 * std::numbers::pi) * sum * density);
+  };
+  double low = 0.0, high = 1.0;  // beyond, the expansion ends
+  for (int k = 0; k < 40; ++k)
+    (error(0.5 * (low + high)) < accuracy ? low : high) = 0.5 * (low + high);
+  return high;
+}
+
 }  // namespace
 
 ChargeKSpace::ChargeKSpace(LAMMPS *lmp, const std::string &who, const std::string &words,
@@ -119,7 +142,8 @@ dptrain::ChargeEnergy ChargeKSpace::compute(const std::vector<double> &charge,
   if (!std::isfinite(sums[1]))
     throw dptrain::Error("The charges of the model are not finite: the parameters of the model are "
                          "broken; check the start configuration and the model");
-  if (sums[1] > growth * squares_) {
+  const bool has_grown = sums[1] > growth * squares_;
+  if (choose_mesh(has_grown ? sums[1] / (unit * unit) : 0.0) || has_grown) {
     kspace_->init();
     kspace_->setup();
     squares_ = sums[1];
@@ -148,6 +172,40 @@ dptrain::ChargeEnergy ChargeKSpace::compute(const std::vector<double> &charge,
       result.virials[9 * i + k] = kspace.vatom[i][ORDER[k]] / units_.energy;
   if (!domain->zperiodic) add_slab_virial(volume, result);
   return result;
+}
+
+// PPPM chooses a mesh along each axis as if the atoms filled a cube of this length, and makes it
+// too coarse along a long one, and where there is vacuum. Here the spacing is that of dense matter,
+// everywhere. `squares`: the sum of those of the charges, 0: the spacing stays, and the mesh where
+// the box has not grown. Returns whether there is another mesh.
+bool ChargeKSpace::choose_mesh(double squares)
+{
+  if (kspace_->style_name().compare(0, 4, "pppm") != 0) return false;
+  const double length = units_.length;
+  const KSpace &kspace = *kspace_->style();
+  const double edge[3] = {domain->xprd, std::hypot(domain->yprd, domain->xy),
+                          std::hypot(domain->zprd, domain->xz, domain->yz) *
+                              (domain->zperiodic ? 1.0 : kspace.slab_volfactor)};
+  const auto atoms = static_cast<double>(atom->natoms);
+  if (squares > 0.0) {
+    constexpr double dense = 0.05;  // atoms per cubic Angstrom: salts have 0.04, oxides 0.1
+    const double volume = domain->xprd * domain->yprd * domain->zprd / (length * length * length);
+    const double g = std::sqrt(0.5) / sigma_;
+    spacing_ =
+        length / g *
+        mesh_spacing(kspace.accuracy_relative, g, squares / atoms, std::max(dense, atoms / volume));
+  }
+  constexpr double growth = 1.1;  // of a box
+  bool changes = squares > 0.0;
+  for (int k = 0; k < 3; ++k) changes = changes || edge[k] > growth * spacing_ * mesh_[k];
+  if (!changes) return false;
+  std::string words = "mesh";
+  for (int k = 0; k < 3; ++k) {
+    mesh_[k] = std::max(2, static_cast<int>(std::ceil(edge[k] / spacing_)));
+    words += fmt::format(" {}", mesh_[k]);
+  }
+  kspace_->modify(words);
+  return true;
 }
 
 // The energy of the correction for slabs, 2 pi P^2 / V with the dipole P along z, is in what styles

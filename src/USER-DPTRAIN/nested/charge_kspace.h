@@ -38,6 +38,7 @@ class ChargeKSpace : protected Pointers {
   double memory_usage() const;
 
  private:
+  bool choose_mesh(double squares);
   void add_slab_virial(double volume, dptrain::ChargeEnergy &result) const;
 
   const std::string words_;
@@ -46,6 +47,8 @@ class ChargeKSpace : protected Pointers {
   std::unique_ptr<Pair> pair_;
   std::unique_ptr<NestedKSpace> kspace_;
   double squares_ = 0.0;                // sum of the squares of charges at the latest setup
+  double spacing_ = 0.0;                // of the mesh, LAMMPS units
+  int mesh_[3] = {};                    // points along each edge, at least
   std::vector<double> charge_, force_;  // of the atoms, LAMMPS units
   std::vector<double *> rows_;
 };

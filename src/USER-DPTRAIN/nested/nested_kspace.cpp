@@ -36,15 +36,18 @@ NestedKSpace::NestedKSpace(LAMMPS *lmp, const std::string &who, const PairOption
   std::vector<char *> list;
   for (std::size_t k = 1; k < words.size(); ++k) list.push_back(words[k].data());
   kspace_->settings(static_cast<int>(list.size()), list.data());
-  for (const std::string &text : options.kspace_modify) {
-    words = expanded_words(lmp, text);
-    list.clear();
-    for (std::string &word : words) list.push_back(word.data());
-    kspace_->modify_params(static_cast<int>(list.size()), list.data());
-  }
+  for (const std::string &text : options.kspace_modify) modify(text);
 }
 
 NestedKSpace::~NestedKSpace() = default;
+
+void NestedKSpace::modify(const std::string &words)
+{
+  std::vector<std::string> split = expanded_words(lmp, words);
+  std::vector<char *> list;
+  for (std::string &word : split) list.push_back(word.data());
+  kspace_->modify_params(static_cast<int>(list.size()), list.data());
+}
 
 void NestedKSpace::init()
 {

@@ -28,6 +28,8 @@ class NestedKSpace : protected Pointers {
   KSpace *style() const { return kspace_.get(); }
   const std::string &style_name() const { return style_name_; }
 
+  /// The words of a kspace_modify command.
+  void modify(const std::string &words);
   /// At the start of each run, before its pair style is initialized.
   void init();
   /// When the box is that of the run.

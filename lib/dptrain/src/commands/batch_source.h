@@ -22,7 +22,7 @@ struct BatchSource {
                         frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
                         work_of_an_atom),
             input.model.cutoff(), input.model.ntypes(), budget, config.min_pair_dist,
-            total_charge(input.model))
+            total_charge(input.model), charges_of(input.model) != nullptr)
   {
   }
   Systems systems;

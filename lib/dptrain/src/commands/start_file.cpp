@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/model_format.h"
 #include "input/json_document.h"
 #include "potential/files/nep_elements.h"
 
@@ -28,6 +30,27 @@ std::string with_model(const std::string &text, const TrainOptions &options,
   return document.dump(2);
 }
 
+std::string checkpoint_to_read(const std::string &option)
+{
+  const std::string path = find_model_file(option);
+  const ModelFormat *format = format_of_file(path);
+  if (format && (format->ending == std::string(".txt") || format->ending == std::string(".pth")))
+    throw Error(fmt::format("{}: a {} has no state of a training: give it to --init-model or "
+                            "--finetune",
+                            path, format->name));
+  return path;
+}
+
+/// model/type_map; empty: there is none.
+std::vector<std::string> elements_of(const std::string &text, const std::string &path)
+{
+  const nlohmann::json document = parse_json(text, path);
+  const auto model = document.find("model");
+  if (model == document.end() || !model->is_object() || !model->contains("type_map")) return {};
+  const nlohmann::json &names = (*model)["type_map"];
+  return names.is_array() ? names.get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
 }  // namespace
 
 StartFile read_start_file(const Communicator &comm, const TrainOptions &options)
@@ -43,7 +66,7 @@ StartFile read_start_file(const Communicator &comm, const TrainOptions &options)
   guarded(comm, [&] {
     if (comm.rank() != 0) return;
     if (restarts)
-      start.restart = read_checkpoint(find_model_file(options.restart));
+      start.restart = read_checkpoint(checkpoint_to_read(options.restart));
     else
       start.model =
           read_model_file(options.init_model.empty() ? options.finetune : options.init_model);
@@ -73,13 +96,20 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
   const bool replaces = options.use_pretrain_script && !model.model_def_script.empty();
   InputFile input = read_input_text(
       replaces ? with_model(text, options, model.model_def_script) : text, options.input);
+  // of an input whose section is replaced, elements that it names are those that stay
+  if (!start.restart)
+    keep_elements(model, replaces ? elements_of(text, options.input) : input.model.type_map);
   model.config.descriptor->trainable = input.model.descriptor->trainable;
   model.config.fitting_trainable = input.model.fitting_trainable;
   if (options.use_pretrain_script) {
     input.model = model.config;
     return input;
   }
-  if (!start.restart) keep_elements(model, input.model.type_map);
+  for (const std::string &element : input.model.type_map)
+    if (places_in(model.config.type_map, {element})[0] < 0)
+      throw Error(fmt::format("{} has no {}: its elements are {}; give a potential that has it, or "
+                              "begin without one",
+                              start.option, element, joined(model.config.type_map)));
   const std::string differences = model_differences(model.config, input.model);
   if (!differences.empty())
     throw Error(fmt::format("{} holds another model than {} asks for: {}{}", start.option,

@@ -62,9 +62,9 @@ const std::pair<std::string, std::string> *find_key(const Pairs &pairs, const st
 }
 
 /// Keys that are read, in lower case, without the prefixes of reference values.
-const std::vector<std::string> known_keys{"lattice",     "properties",   "pbc",     "energy",
-                                          "free_energy", "virial",       "virials", "stress",
-                                          "charge",      "total_charge", "weight"};
+const std::vector<std::string> known_keys{
+    "lattice", "properties", "pbc",    "energy",       "free_energy", "virial",
+    "virials", "stress",     "charge", "total_charge", "weight",      "energy_weight"};
 
 /// Words of an array: blanks, commas and brackets separate.
 std::vector<std::string> items_of(std::string text)
@@ -294,6 +294,17 @@ std::optional<double> number_of(const std::pair<std::string, std::string> *pair,
   return numbers.front();
 }
 
+// GPUMD stops at frames without an energy: a weight of 0 says that there is none.
+bool has_energy(const Pairs &pairs, const std::string &where)
+{
+  const double weight = number_of(best(pairs, {"energy_weight"}), where).value_or(1.0);
+  if (weight != 0.0 && weight != 1.0)
+    throw Error(fmt::format("{}: energy_weight={}: expected 1, or 0 where the energy is no label; "
+                            "a weight of the whole frame is weight",
+                            where, weight));
+  return weight == 1.0 && best(pairs, energy_names);
+}
+
 // Of all atoms. What other programs call charge may be anything else.
 std::optional<double> charge_of(const Pairs &pairs, const std::string &where)
 {
@@ -323,7 +334,7 @@ ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where)
   ExtxyzOutline outline;
   outline.columns = columns_of(pairs, where);
   LabelKinds &labels = outline.labels;
-  labels = {best(pairs, energy_names) != nullptr,
+  labels = {has_energy(pairs, where),
             outline.columns.force >= 0,
             best(pairs, virial_names) || best(pairs, stress_names),
             outline.columns.atom_energy >= 0,
@@ -341,7 +352,7 @@ ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where)
     double number = 0.0;
     const auto items = items_of(value);
     if (items.empty() || !parse_number(items[0], number)) continue;
-    if (!labels.energy && items.size() == 1)
+    if (!labels.energy && items.size() == 1 && !best(pairs, {"energy_weight"}))
       note(outline.unread.energy, key, {"ener", "etot", "toten", "e_tot", "e0"});
     if (!labels.virial && (items.size() == 9 || items.size() == 6))
       note(outline.unread.virial, key, {"virial", "stress", "press"});
@@ -363,7 +374,7 @@ ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where
   check_keys(pairs, where);
   ExtxyzHeader header;
   read_cell(pairs, where, header);
-  header.energy = number_of(best(pairs, energy_names), where);
+  if (has_energy(pairs, where)) header.energy = number_of(best(pairs, energy_names), where);
   header.charge = charge_of(pairs, where);
   header.weight = weight_of(pairs, where);
   read_virial(pairs, where, header);

@@ -24,7 +24,7 @@ std::int64_t number_of(const FrameId &id)
 
 FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems,
                        Distributor distributor, double rcut, int ntypes, std::size_t budget,
-                       double min_pair_dist, std::optional<double> total) :
+                       double min_pair_dist, std::optional<double> total, bool has_charges) :
     comm_(std::move(comm)),
     distributor_(std::move(distributor)),
     systems_(std::move(systems)),
@@ -32,6 +32,7 @@ FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems
     min_pair_dist_(min_pair_dist),
     ntypes_(ntypes),
     total_(total),
+    has_charges_(has_charges),
     closest_(ntypes),
     pool_(budget, std::max(budget / 4, least_rest))
 {
@@ -75,6 +76,7 @@ void FrameCache::read(const FrameId &id, std::int64_t number)
   broadcast(*comm_, whole);
   Frame frame;
   try {
+    if (has_charges_) need_cell_for_charges(whole.periodic);
     check_charge(whole.charge, total_);
     frame = distributor_.share(whole, rcut_);
     const PairDistances closest = check_frame(*comm_, frame, ntypes_);

@@ -23,9 +23,10 @@ class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
   /// than min_pair_dist (Angstrom) are left out. total: charge in e that frames must have, unless they do not tell.
+  /// has_charges: of the model, frames need a cell then.
   FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, Distributor distributor,
              double rcut, int ntypes, std::size_t budget, double min_pair_dist = 0.0,
-             std::optional<double> total = std::nullopt);
+             std::optional<double> total = std::nullopt, bool has_charges = false);
 
   /// The frames without those left out, valid until the next call. Throws Error on all ranks if one cannot be read or
   /// trained on.
@@ -55,6 +56,7 @@ class FrameCache {
   double rcut_, min_pair_dist_, bytes_read_ = 0.0, reads_ = 0.0;
   int ntypes_;
   std::optional<double> total_;
+  bool has_charges_;
   PairDistances closest_;
   FramePool pool_;
   std::unordered_map<std::int64_t, double> distances_;  // the shortest of each frame in the pool

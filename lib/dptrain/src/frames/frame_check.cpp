@@ -166,6 +166,13 @@ PairDistances check_over(const Communicator &comm, Frame &frame, int ntypes)
 
 }  // namespace
 
+void need_cell_for_charges(bool periodic)
+{
+  if (!periodic)
+    throw Error("charges need a cell that is periodic in all directions: give the frames one, with "
+                "vacuum around what is not, or leave the charges out");
+}
+
 void check_charge(std::optional<double> of_frame, std::optional<double> of_model)
 {
   constexpr double same = 1e-6;

@@ -15,5 +15,7 @@ PairDistances check_frame(const Communicator &comm, Frame &frame, int ntypes);
 
 /// Throws Error where a frame tells another total charge than the charges of the model have, in e; none: either may be any.
 void check_charge(std::optional<double> of_frame, std::optional<double> of_model);
+/// Charges act through all cells: throws Error where a frame has none.
+void need_cell_for_charges(bool periodic);
 
 }  // namespace dptrain

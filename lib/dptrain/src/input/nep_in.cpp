@@ -225,7 +225,10 @@ class NepIn {
       fail("neuron has two hidden layers, and a potential of GPUMD has one: give one number, or an "
            "input.json, whose potential is a .dp file");
     neurons_ = whole(words, 0);
-    if (neurons_ < 1) fail("neuron 0: expected 1 or more");
+    if (neurons_ < 1 || neurons_ > most_nep_neurons)
+      fail(fmt::format("neuron {}: GPUMD has 1 to {}: give fewer, or an input.json, whose "
+                       "potential is a .dp file",
+                       neurons_, most_nep_neurons));
   }
 
   const std::string path_;

@@ -12,6 +12,7 @@ bool is_nep_in(const std::string &text, const std::string &path);
 /// evolution strategy and of its loss have no meaning here, and are listed under ignored_of_nep_in.
 /// Throws Error "PATH: line N: ..." for what cannot be done.
 std::string json_of_nep_in(const std::string &text, const std::string &path);
+constexpr int most_nep_neurons = 120;  ///< of a potential that GPUMD reads
 constexpr const char *ignored_of_nep_in = "_ignored of nep.in";
 
 }  // namespace dptrain

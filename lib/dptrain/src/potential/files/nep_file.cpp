@@ -17,6 +17,7 @@
 #include "dptrain/potential/descriptor/nep_config.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "input/model_keys.h"
+#include "input/nep_in.h"
 #include "io/file.h"
 #include "kernels/limits.h"
 #include "potential/terms/nep_zbl_config.h"
@@ -30,7 +31,7 @@ constexpr double same = 1e-12;    // of distances that are written with fewer di
 
 // The largest potential that GPUMD and calorine read: neurons, numbers of an atom, those of the angular part, basis_size, n_max.
 namespace gpumd {
-constexpr int neurons = 120, size = 103, angular = 90, basis = 16, n_max_angular = 16;
+constexpr int neurons = most_nep_neurons, size = 103, angular = 90, basis = 16, n_max_angular = 16;
 }
 
 /// Lines of the header and numbers behind it, with what messages say of them.
@@ -184,6 +185,7 @@ void read_cutoffs(Text &text, int ntypes, NepConfig &own)
                       "and not above the first",
                       words[2 * k], words[2 * k + 1]));
   }
+  for (std::size_t k = 2 * pairs; k < words.size(); ++k) text.number(words[k]);  // as a check
   own.rcut_radial = NepConfig::shortened(radial);
   own.rcut_angular = NepConfig::shortened(angular);
 }

@@ -150,6 +150,12 @@ void ChargeConfig::complete(JsonReader &section, const ModelConfig &model)
 void ChargeConfig::follow_cutoff(double rcut)
 {
   if (!sigma) sigma = 0.2 * rcut;
+  if (*sigma > 0.5 * rcut)
+    throw Error(
+        fmt::format("terms: charges: sigma {} Angstrom is more than half the cutoff, {} "
+                    "Angstrom: what is different from charges at points the net has to "
+                    "take up within the cutoff: give less, or leave it out, for a fifth of it",
+                    *sigma, rcut));
 }
 
 bool ChargeConfig::may_become(const EnergyTermConfig &found) const

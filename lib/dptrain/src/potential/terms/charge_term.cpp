@@ -164,9 +164,7 @@ std::shared_ptr<const ReciprocalSum> ChargeTerm::sum_of(const std::array<double,
 void ChargeTerm::begin(const Domain &domain, FrameState &frame) const
 {
   const WholeCell &whole = *domain.whole;
-  if (!whole.periodic && !whole.solver)
-    throw Error("charges need a cell that is periodic in all directions: give the frames one, with "
-                "vacuum around what is not, or leave the charges out");
+  need_cell_for_charges(whole.periodic || whole.solver);
   check_charge(whole.charge, total_);
   frame.total = total_.value_or(whole.charge.value_or(0.0));
   frame.nlocal = domain.nlocal;
