@@ -69,8 +69,8 @@ TEST(Extxyz, WeightsOfFrames)
   EXPECT_EQ(one_atom(plain + " weight=0.25").label.frame_weight, 0.25);
   EXPECT_EQ(one_atom(plain + " Weight=0").label.frame_weight, 0.0);
   EXPECT_EQ(one_atom(plain).label.frame_weight, 1.0);
-  EXPECT_TRUE(one_atom(plain + " energy_weight=1").label.energy);
-  EXPECT_FALSE(one_atom(plain + " energy_weight=0").label.energy);
+  EXPECT_TRUE(one_atom(plain + " energy=-2 energy_weight=1").label.energy);
+  EXPECT_FALSE(one_atom(plain + " energy=-2 energy_weight=0").label.energy);
   expect_in("energy_weight=0.5: expected 1, or 0 where the energy is no label",
             one_atom_error(plain + " energy_weight=0.5"));
   expect_in("weight=-1: how much a frame counts is a number of at least 0",

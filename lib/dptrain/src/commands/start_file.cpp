@@ -47,8 +47,10 @@ std::vector<std::string> elements_of(const std::string &text, const std::string 
   const nlohmann::json document = parse_json(text, path);
   const auto model = document.find("model");
   if (model == document.end() || !model->is_object() || !model->contains("type_map")) return {};
-  const nlohmann::json &names = (*model)["type_map"];
-  return names.is_array() ? names.get<std::vector<std::string>>() : std::vector<std::string>();
+  std::vector<std::string> elements;
+  for (const nlohmann::json &name : (*model)["type_map"])
+    if (name.is_string()) elements.push_back(name.get<std::string>());
+  return elements;
 }
 
 }  // namespace
@@ -94,11 +96,11 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
     return input;
   }
   const bool replaces = options.use_pretrain_script && !model.model_def_script.empty();
+  // elements that the input names stay where the rest of its section is replaced
+  if (replaces) keep_elements(model, elements_of(text, options.input));
   InputFile input = read_input_text(
       replaces ? with_model(text, options, model.model_def_script) : text, options.input);
-  // of an input whose section is replaced, elements that it names are those that stay
-  if (!start.restart)
-    keep_elements(model, replaces ? elements_of(text, options.input) : input.model.type_map);
+  if (!start.restart && !replaces) keep_elements(model, input.model.type_map);
   model.config.descriptor->trainable = input.model.descriptor->trainable;
   model.config.fitting_trainable = input.model.fitting_trainable;
   if (options.use_pretrain_script) {
