@@ -36,8 +36,8 @@ def some_frames(path, number):
 
 
 def train_and_test(place, document, test):
-    """Of a training in the folder with this input: what it says, its seconds, and the errors of its test, of the forces in eV/A and of the energy
-    in eV an atom."""
+    """Of a training in the folder with this input: what it says, its seconds, and the errors of its test, of the forces in eV/A, of the energy
+    in eV an atom, and of the stress in eV/A^3 where the test has virials."""
     (place / "input.json").write_text(json.dumps(document))
 
     def dptrain(*words):
@@ -47,7 +47,8 @@ def train_and_test(place, document, test):
     said = dptrain("train", "input.json")
     seconds = time.monotonic() - begin
     tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str(test.resolve()))
-    return said, seconds, *(float(re.findall(rf"{words} *: (\S+)", tested)[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms"))
+    return said, seconds, *(float(found[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms", "Stress RMSE")
+                            if (found := re.findall(rf"{words} *: (\S+)", tested)))
 
 
 def row(folder, data, name, number, seed, kind):
@@ -59,7 +60,7 @@ def row(folder, data, name, number, seed, kind):
     document = {"model": {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed}},
                 **{section: dict(words) for section, words in TRAININGS[kind].items()}}
     document["training"] = {**document.get("training", {}), "training_data": {"systems": "train.xyz"}, "seed": seed}
-    said, seconds, force, energy = train_and_test(place, document, data / f"{name}.test.xyz")
+    said, seconds, force, energy, *_ = train_and_test(place, document, data / f"{name}.test.xyz")
     steps = re.findall(r"finished after step (\d+)", said)[0]
     judged = re.search(r"error on frames that are not trained on: (\S+), on training frames (\S+)", said)
     return [name, frames, seed, kind, steps, f"{seconds:.0f}", *(judged.groups() if judged else ("", "")), f"{force:.4f}", f"{1e3 * energy:.2f}"]

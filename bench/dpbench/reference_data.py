@@ -95,6 +95,7 @@ LAMMPS_SYSTEMS = {
 }
 CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames
+BAR = 1 / 1.6021765e6  # of pressure, eV/A^3: as in LAMMPS' units metal
 
 
 def box_of_crystal(name, size=1):
@@ -108,22 +109,24 @@ def box_of_crystal(name, size=1):
 
 
 def lammps_input(name, seed, volume=1.0):
-    """A crystal that is heated, its melt while it cools; frames and their energies go to crystal.* and melt.*. `volume`: of the cell, in
-    terms of that of the lattice constant."""
+    """A crystal that is heated, its melt while it cools; frames go to crystal.* and melt.*, with energies and pressures of the forces.
+    `volume`: of the cell, in terms of that of the lattice constant."""
     system = LAMMPS_SYSTEMS[name]
     crystal, melting, melt = system.crystal, system.melting, system.melt
     lines = box_of_crystal(name)
     if volume != 1.0:
         lines.append("change_box all " + " ".join(f"{axis} scale {volume ** (1 / 3):.10g}" for axis in "xyz") + " remap")
     lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *system.potential,
-              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}"]
+              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}",
+              "compute pressure all pressure NULL virial"]
+    pressures = " ".join(f"$(c_pressure[{k}]:%.12g)" for k in range(1, 7))
 
     def phase(begin, end, frames, keep=None):
         lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {seed + len(lines)}")
         if keep:
             lines.extend([f"dump d all custom {EVERY} {keep}.dump id type x y z fx fy fz",
                           "dump_modify d sort id first no format float %.12g",
-                          f'fix energy all print {EVERY} "$(step) $(pe:%.12g)" file {keep}.energies screen no'])
+                          f'fix energy all print {EVERY} "$(step) $(pe:%.12g) {pressures}" file {keep}.energies screen no'])
         lines.append(f"run {frames * EVERY}")
         if keep:
             lines.extend(["undump d", "unfix energy"])
@@ -143,22 +146,24 @@ def potentials_variable():
 
 
 def read_frames(folder, phase, elements):
-    """[(symbols, positions, cell, energy, forces)] of PHASE.dump at the steps of PHASE.energies."""
+    """[(symbols, positions, cell, energy, forces)] of PHASE.dump at the steps of PHASE.energies; where this file has pressures (bar: xx, yy,
+    zz, xy, xz, yz), the virial (3 x 3, eV, positive in compressed matter) is the last of each."""
     frames = []
     energies = np.loadtxt(folder / f"{phase}.energies")
     text = (folder / f"{phase}.dump").read_text().split("ITEM: TIMESTEP\n")[1:]
     blocks = {int(block.splitlines()[0]): block for block in text}
-    for step, energy in energies:
+    for step, energy, *pressures in energies:
         lines = blocks[int(step)].splitlines()
         count = int(lines[2])
         low, high = np.array([line.split() for line in lines[4:7]], float).T
         rows = np.array([line.split() for line in lines[8:8 + count]], float)
-        frames.append(([elements[int(t) - 1] for t in rows[:, 1]], rows[:, 2:5], np.diag(high - low), energy, rows[:, 5:8]))
+        virial = [np.prod(high - low) * BAR * np.array(pressures)[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]] if pressures else []
+        frames.append(([elements[int(t) - 1] for t in rows[:, 1]], rows[:, 2:5], np.diag(high - low), energy, rows[:, 5:8], *virial))
     return frames
 
 
 def lammps_frames(name, seed, volume=1.0):
-    """[(symbols, positions, cell, energy, forces)] of both phases."""
+    """[(symbols, positions, cell, energy, forces, virial)] of both phases."""
     frames = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -170,14 +175,18 @@ def lammps_frames(name, seed, volume=1.0):
     return frames
 
 
-def write_extxyz(path, frames):
+def write_extxyz(path, frames, virials=False):
+    """`virials`: of frames that have them too, so that they are learned."""
+    def words(numbers):
+        return " ".join(f"{number:.10g}" for number in np.ravel(numbers))
+
     with open(path, "w") as file:
-        for symbols, x, cell, energy, forces in frames:
-            lattice = " ".join(f"{c:.10g}" for c in np.ravel(cell))
-            file.write(f'{len(symbols)}\nLattice="{lattice}" Properties=species:S:1:pos:R:3:forces:R:3 energy={energy:.10g} '
+        for symbols, x, cell, energy, forces, *virial in frames:
+            label = f'virial="{words(virial)}" ' if virials else ""
+            file.write(f'{len(symbols)}\nLattice="{words(cell)}" Properties=species:S:1:pos:R:3:forces:R:3 energy={energy:.10g} {label}'
                        'pbc="T T T"\n')
             for symbol, r, f in zip(symbols, x, forces):
-                file.write(f"{symbol} " + " ".join(f"{v:.10g}" for v in (*r, *f)) + "\n")
+                file.write(f"{symbol} {words((*r, *f))}\n")
 
 
 def main(name, seed, path):

@@ -41,8 +41,16 @@ TEST(ChargeSearch, HasNoneWhereTheyDoNotPay)
     EXPECT_FALSE(found.scale) << truth;
     EXPECT_EQ(found.trials.size(), 3);
   }
-  EXPECT_FALSE(search(0.6, 0.1).scale);  // smaller by a few percent alone
+  EXPECT_FALSE(search(0.0, 0.001).is_open());
   EXPECT_FALSE(ChargeSearch::search([](double scale) { return std::nan("") + scale; }).scale);
+}
+
+TEST(ChargeSearch, IsOpenWhereTheyPayByLittle)
+{
+  const auto found = search(0.6, 0.1);  // smaller by a few percent alone
+  EXPECT_FALSE(found.scale);
+  EXPECT_TRUE(found.is_open());
+  EXPECT_FALSE(search(0.6, 0.001).is_open());
 }
 
 }  // namespace

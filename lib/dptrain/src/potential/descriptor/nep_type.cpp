@@ -18,12 +18,12 @@ DescriptorConstants NepType::constants(const ModelConfig &model, const Statistic
   return {{"scaler", std::vector<double>(model.descriptor->size(), 1.0)}};
 }
 
-// Deviations of numbers that are the same at all atoms, or zero at all by symmetry, as in a crystal, are those of rounding: they count
-// as a part of what such a number is in general, by the largest square of coefficients of the channel.
+// Numbers that are the same at all atoms of a crystal, or zero at all by symmetry, are not in its melt: deviations count as a part at
+// least of what such numbers are in general, by the largest square of coefficients (bench/results/nep.md).
 std::vector<double> NepType::scaler(const ModelConfig &model, const std::vector<double> &means,
                                     const std::vector<double> &deviations) const
 {
-  constexpr double least = 0.02;
+  constexpr double least = 0.2;
   const NepConfig &config = nep(model);
   const int radial = config.n_max_radial + 1, angular = config.n_max_angular + 1;
   const auto scale = [](double deviation, double usual) {
@@ -31,14 +31,12 @@ std::vector<double> NepType::scaler(const ModelConfig &model, const std::vector<
     return size > 0.0 ? 1.0 / size : 1.0;
   };
   std::vector<double> factors;
-  double largest = 0.0;
+  double largest = 0.0, square = 0.0;
   for (int n = 0; n < radial; ++n) largest = std::max(largest, std::abs(means[n]));
+  for (int n = 0; n < config.l_max * angular; ++n) square = std::max(square, means[radial + n]);
   for (int n = 0; n < radial; ++n) factors.push_back(scale(deviations[n], largest));
   for (int block = 0; block < config.blocks(); ++block)
     for (int n = 0; n < angular; ++n) {
-      double square = 0.0;
-      for (int l = 0; l < config.l_max; ++l)
-        square = std::max(square, means[radial + l * angular + n]);
       const int k =
           block - config.l_max;  // products: 222, where it is there 1111, and others of three
       const bool is_quartic = k == static_cast<int>(config.has_222) && config.has_1111;

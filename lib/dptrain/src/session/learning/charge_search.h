@@ -22,7 +22,7 @@ namespace dptrain {
 /// Charges are a multiple of the oxidation numbers of the elements, or of the values that the settings give; either is made
 /// neutral first. Energies of charges are proportional to its square s, and
 /// the net makes up for a part of what is wrong of s: what it leaves is linear in that, so that the error of the forces
-/// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0. The gradients of one training do not: the net of
+/// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0; longer ones where charges pay by little. The gradients of one training do not: the net of
 /// the first steps is so wrong that charges become what makes up for it.
 class ChargeSearch {
  public:
@@ -33,6 +33,8 @@ class ChargeSearch {
   struct Result {
     std::vector<Trial> trials;    ///< in their order, the first one without charges
     std::optional<double> scale;  ///< none: charges do not pay
+    /// Whether they may, after longer trainings: they make the error smaller, but not by much.
+    bool is_open() const;
   };
   /// error_at(scale) trains and returns the error that is left.
   static Result search(const std::function<double(double scale)> &error_at);
@@ -61,8 +63,8 @@ class ChargeSearch {
   std::vector<const Frame *> usable(const std::vector<const Frame *> &frames) const;
   std::vector<double> neutral(std::vector<double> numbers,
                               const std::vector<const Frame *> &frames) const;
-  double error_after_training(const ModelData &data,
-                              const std::vector<const Frame *> &frames) const;
+  double error_after_training(const ModelData &data, const std::vector<const Frame *> &frames,
+                              int steps) const;
 
   std::shared_ptr<const Communicator> comm_;
   TrainingConfig config_;
