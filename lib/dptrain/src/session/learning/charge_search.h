@@ -22,8 +22,9 @@ namespace dptrain {
 /// Charges are a multiple of the oxidation numbers of the elements, or of the values that the settings give; either is made
 /// neutral first. Energies of charges are proportional to its square s, and
 /// the net makes up for a part of what is wrong of s: what it leaves is linear in that, so that the error of the forces
-/// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0; longer ones where charges pay by little. The gradients of one training do not: the net of
-/// the first steps is so wrong that charges become what makes up for it.
+/// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0, twice as long ones where the short ones
+/// say that charges pay, but by little. The gradients of one training do not: the net of the first steps is so wrong that
+/// charges become what makes up for it.
 class ChargeSearch {
  public:
   struct Trial {
