@@ -18,7 +18,7 @@ import numpy as np
 
 from .explore import lmp, of_model, of_reference
 from .from_nothing import reference
-from .reference_data import BAR, LAMMPS_SYSTEMS, box_of_crystal, read_frames, write_extxyz
+from .reference_data import BAR, LAMMPS_SYSTEMS, VIRIAL, box_of_crystal, labels, read_frames, write_extxyz
 
 SYSTEM = LAMMPS_SYSTEMS["nacl"]
 CHARGES = [command for command in SYSTEM.potential if command.startswith("set ")]
@@ -45,11 +45,7 @@ def melt(size, potential, temperature):
 
 def test_data(folder, temperature):
     """Labeled frames of the reference, in a box whose volume changes."""
-    pressures = " ".join(f"$(c_pressure[{k}]:%.12g)" for k in range(1, 7))
-    lmp(folder, "test", [
-        *melt(1, of_reference("nacl"), temperature), "compute pressure all pressure NULL virial",
-        f'fix energy all print {EVERY} "$(step) $(pe:%.12g) {pressures}" file test.energies screen no',
-        f"dump d all custom {EVERY} test.dump id type x y z fx fy fz", "dump_modify d sort id format float %.12g", f"run {(FRAMES - 1) * EVERY}"])
+    lmp(folder, "test", [*melt(1, of_reference("nacl"), temperature), VIRIAL, *labels("test", EVERY), f"run {(FRAMES - 1) * EVERY}"])
     write_extxyz(folder / "test.xyz", read_frames(folder, "test", list(SYSTEM.masses)), virials=True)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .from_nothing import reference
-from .reference_data import LAMMPS_SYSTEMS, box_of_crystal, potentials_variable, read_frames, write_extxyz
+from .reference_data import LAMMPS_SYSTEMS, VIRIAL, box_of_crystal, labels, potentials_variable, read_frames, write_extxyz
 
 SYSTEMS = ["sw-silicon", "nial", "copper", "sw-gan", "sio2"]
 LEARNING_STEPS = 10500
@@ -59,8 +59,7 @@ def test_frames(folder, name, volume, temperature):
     lmp(folder, "test", [
         *setup(name, TEST_SEED, of_reference(name)), f"change_box all x scale {factor} y scale {factor} z scale {factor} remap",
         *heated(name, temperature, TEST_SEED, 3000), f"fix bath all temp/csvr {temperature} {temperature} 0.1 {TEST_SEED + 1}",
-        f"dump d all custom {every} test.dump id type x y z fx fy fz", "dump_modify d sort id first no format float %.12g",
-        f'fix energy all print {every} "$(step) $(pe:%.12g)" file test.energies screen no', f"run {TEST_FRAMES * every}"])
+        VIRIAL, *labels("test", every), f"run {TEST_FRAMES * every}"])
     path = folder / f"{name}-{volume}-{temperature}.xyz"
     write_extxyz(path, read_frames(folder, "test", list(LAMMPS_SYSTEMS[name].masses)))
     return path

@@ -38,7 +38,7 @@ def learning_input(name, seed, words):
         if line.startswith("pair_style"):
             lines += ["pair_style dptrain precision single", f"pair_coeff * * new {' '.join(system.masses)}",
                       f"fix learn all dptrain {reference(system.potential)} every 10 seed {seed} save 100000 model.dp {words}"]
-        elif not re.match(r"pair_coeff|kspace_style|dump|undump|fix energy|unfix energy", line):
+        elif not re.match(r"pair_coeff|kspace_style|compute pressure|dump|undump|fix energy|unfix energy", line):
             lines.append(line)
     return "\n".join(lines) + "\n"
 

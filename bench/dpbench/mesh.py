@@ -7,13 +7,13 @@ against ewald 1e-9, in slabs (p p f), which ewald does not have, against pppm 1e
 """
 
 import argparse
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from .reference_data import ROCK_SALT, potentials_variable
+from .explore import lmp
+from .reference_data import ROCK_SALT
 
 INPUT = """units metal
 atom_modify map yes
@@ -41,8 +41,7 @@ WAYS = ["pppm 1e-4", "pppm 1e-5", "no"]  # no: the sums of the library, which ta
 
 
 def forces(folder, model, region, change, kspace):
-    (folder / "in.mesh").write_text(INPUT.format(rock_salt=ROCK_SALT, region=region, change=change, kspace=kspace, model=model.resolve()))
-    subprocess.run(["lmp", "-in", "in.mesh", "-screen", "none"], cwd=folder, check=True, env=potentials_variable())
+    lmp(folder, "mesh", [INPUT.format(rock_salt=ROCK_SALT, region=region, change=change, kspace=kspace, model=model.resolve())])
     return np.loadtxt(folder / "forces.dump", skiprows=9)[:, 1:]
 
 

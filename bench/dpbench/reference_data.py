@@ -95,6 +95,7 @@ LAMMPS_SYSTEMS = {
 }
 CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames
+VIRIAL = "compute pressure all pressure NULL virial"
 BAR = 1 / 1.6021765e6  # of pressure, eV/A^3: as in LAMMPS' units metal
 
 
@@ -108,6 +109,13 @@ def box_of_crystal(name, size=1):
     return lines + [f"mass {k + 1} {mass}" for k, mass in enumerate(system.masses.values())]
 
 
+def labels(phase, every):
+    """Commands, after VIRIAL, for frames in PHASE.dump and their energies and pressures in PHASE.energies (read_frames)."""
+    pressures = " ".join(f"$(c_pressure[{k}]:%.12g)" for k in range(1, 7))
+    return [f"dump d all custom {every} {phase}.dump id type x y z fx fy fz", "dump_modify d sort id first no format float %.12g",
+            f'fix energy all print {every} "$(step) $(pe:%.12g) {pressures}" file {phase}.energies screen no']
+
+
 def lammps_input(name, seed, volume=1.0):
     """A crystal that is heated, its melt while it cools; frames go to crystal.* and melt.*, with energies and pressures of the forces.
     `volume`: of the cell, in terms of that of the lattice constant."""
@@ -117,16 +125,12 @@ def lammps_input(name, seed, volume=1.0):
     if volume != 1.0:
         lines.append("change_box all " + " ".join(f"{axis} scale {volume ** (1 / 3):.10g}" for axis in "xyz") + " remap")
     lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *system.potential,
-              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}",
-              "compute pressure all pressure NULL virial"]
-    pressures = " ".join(f"$(c_pressure[{k}]:%.12g)" for k in range(1, 7))
+              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}", VIRIAL]
 
     def phase(begin, end, frames, keep=None):
         lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {seed + len(lines)}")
         if keep:
-            lines.extend([f"dump d all custom {EVERY} {keep}.dump id type x y z fx fy fz",
-                          "dump_modify d sort id first no format float %.12g",
-                          f'fix energy all print {EVERY} "$(step) $(pe:%.12g) {pressures}" file {keep}.energies screen no'])
+            lines.extend(labels(keep, EVERY))
         lines.append(f"run {frames * EVERY}")
         if keep:
             lines.extend(["undump d", "unfix energy"])
