@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import tested
 from .reference_data import LAMMPS_SYSTEMS, lammps_frames, write_extxyz
 from .scores import spearman
 
@@ -31,15 +32,14 @@ def write_data(name, folder):
 
 
 def train(folder, name, elements, seed, steps, descriptor):
-    """The folder of a training, with model-STEPS.dp and, of its test, detail.f.out and detail.b.out."""
+    """The folder of a training, with model-STEPS.dp."""
     place = folder / f"{name}-{seed}"
     place.mkdir()
     training = {"training_data": {"systems": str(folder / f"{name}.train.xyz")}, "numb_steps": steps, "save_freq": steps, "seed": seed,
                 "save_ckpt": "model"}
     model = {"type_map": elements, "descriptor": {"type": descriptor, "seed": seed}, "fitting_net": {"seed": seed}}
     (place / "input.json").write_text(json.dumps({"model": model, "training": training}))
-    for words in (["train", "input.json"], ["test", "-m", f"model-{steps}.dp", "-s", str(folder / f"{name}.test.xyz"), "-d", "detail"]):
-        subprocess.run(["dptrain", *words], cwd=place, check=True, capture_output=True, text=True)
+    subprocess.run(["dptrain", "train", "input.json"], cwd=place, check=True, capture_output=True, text=True)
     return place
 
 
@@ -55,9 +55,10 @@ def frame_sizes(path):
 
 def row(folder, name, elements, seed, steps, descriptor):
     place = train(folder, name, elements, seed, steps, descriptor)
+    test = folder / f"{name}.test.xyz"
+    expected, found = tested.forces(place, f"model-{steps}.dp", test)
     bar, error = np.loadtxt(place / "detail.b.out").T
-    force = np.loadtxt(place / "detail.f.out")
-    frames = frame_sizes(folder / f"{name}.test.xyz")
+    frames = frame_sizes(test)
     symbols = np.concatenate(frames)
     number = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames])
     below = error <= bar
@@ -65,7 +66,7 @@ def row(folder, name, elements, seed, steps, descriptor):
     windows = np.convolve(of_frame, np.full(TEN, 1 / TEN), "valid")
     ratio = np.log([bar[number == k].max() / error[number == k].max() for k in range(len(frames))])
     rank = np.mean([spearman(bar[symbols == e], error[symbols == e]) for e in elements])
-    return [name, seed, f"{np.sqrt(np.mean((force[:, 3:] - force[:, :3]) ** 2)):.4f}", f"{100 * below.mean():.0f}",
+    return [name, seed, f"{np.sqrt(np.mean((found - expected) ** 2)):.4f}", f"{100 * below.mean():.0f}",
             ", ".join(f"{e} {100 * below[symbols == e].mean():.0f}" for e in elements), f"{100 * windows.min():.0f}",
             f"{np.exp(ratio.mean()):.2f} ({np.exp(ratio.std()):.2f})", f"{rank:.2f}"]
 

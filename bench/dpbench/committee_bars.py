@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import tested
 from .bars import frame_sizes
 from .reference_data import CRYSTAL_FRAMES, lammps_frames, write_extxyz
 from .scores import auc, spearman
@@ -33,9 +34,7 @@ def blocks(frames):
 
 def forces(place, model, path):
     """Reference and forces [atoms][3], bars and errors."""
-    subprocess.run(["dptrain", "test", "-m", model, "-s", str(path), "-d", "detail"], cwd=place, check=True, capture_output=True)
-    table = np.loadtxt(place / "detail.f.out")
-    return table[:, :3], table[:, 3:], np.loadtxt(place / "detail.b.out")[:, 0]
+    return *tested.forces(place, model, path), np.loadtxt(place / "detail.b.out")[:, 0]
 
 
 def member(folder, elements, seed, steps):

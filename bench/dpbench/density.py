@@ -10,18 +10,18 @@ mean square and of the pressure (mean, bar) are those on frames of the reference
 
 import argparse
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from .explore import lmp, of_model, of_reference
+from . import tested
+from .explore import charges, lmp, of_model, of_reference
 from .from_nothing import reference
 from .reference_data import BAR, LAMMPS_SYSTEMS, VIRIAL, box_of_crystal, labels, read_frames, write_extxyz
 
 SYSTEM = LAMMPS_SYSTEMS["nacl"]
-CHARGES = [command for command in SYSTEM.potential if command.startswith("set ")]
+CHARGES = charges("nacl")
 COLUMNS = ["potential", "charge", "calls", "force, %", "pressure, bar"]
 FRAMES, EVERY = 31, 1000  # of the test at one temperature, steps of 2 fs between two of them
 
@@ -51,12 +51,11 @@ def test_data(folder, temperature):
 
 def errors(folder, model):
     """Of the forces in percent, and the mean of that of the pressure in bar."""
-    subprocess.run(["dptrain", "test", "-m", model, "-s", "test.xyz", "-d", "detail"], cwd=folder, check=True, capture_output=True)
-    expected, found = np.split(np.loadtxt(folder / "detail.f.out").reshape(-1, 6), 2, axis=1)
+    error = tested.percent(*tested.forces(folder, model, "test.xyz"))
     virials = np.loadtxt(folder / "detail.v.out")[:, [0, 4, 8, 9, 13, 17]]
     volumes = [np.prod(np.array(line.split('"')[1].split(), float)[::4]) for line in (folder / "test.xyz").read_text().splitlines() if "Lattice" in line]
     pressure = (virials[:, 3:] - virials[:, :3]).mean(axis=1) / volumes / BAR
-    return f"{100 * np.sqrt(((found - expected)**2).mean() / (expected**2).mean()):.2f}", f"{pressure.mean():.0f}"
+    return f"{error:.2f}", f"{pressure.mean():.0f}"
 
 
 def density(folder, potential, temperature, length):

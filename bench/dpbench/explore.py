@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import tested
 from .from_nothing import reference
 from .reference_data import LAMMPS_SYSTEMS, VIRIAL, box_of_crystal, labels, potentials_variable, read_frames, write_extxyz
 
@@ -27,11 +28,15 @@ HOTTER = (1.0, 1.5)  # of productions
 COLUMNS = ["system", "seed", "explore", "calls", "seconds", *(f"{name}: force %, energy meV/atom" for name in TESTS)]
 
 
+def charges(name):
+    """Commands that give them to the atoms."""
+    return [command for command in LAMMPS_SYSTEMS[name].potential if command.startswith("set ")]
+
+
 def setup(name, seed, potential, size=1):
     """Commands of the crystal, `size` times as long as that of the learning run, with small random displacements."""
     system = LAMMPS_SYSTEMS[name]
-    charges = [command for command in system.potential if command.startswith("set ")]
-    return box_of_crystal(name, size) + charges + [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential, f"timestep {system.timestep}",
+    return box_of_crystal(name, size) + charges(name) + [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential, f"timestep {system.timestep}",
                               f"velocity all create 600 {seed}"]
 
 
@@ -66,10 +71,8 @@ def test_frames(folder, name, volume, temperature):
 
 
 def errors(folder, model, path):
-    subprocess.run(["dptrain", "test", "-m", model, "-s", str(path), "-d", "detail"], cwd=folder, check=True, capture_output=True)
-    expected, found = np.split(np.loadtxt(folder / "detail.f.out").reshape(-1, 6), 2, axis=1)
+    force = tested.percent(*tested.forces(folder, model, path))
     energy = np.loadtxt(folder / "detail.e_peratom.out")
-    force = 100 * np.sqrt(((found - expected) ** 2).mean() / (expected**2).mean())
     return f"{force:.1f}, {1000 * np.sqrt(((energy[:, 1] - energy[:, 0]) ** 2).mean()):.1f}"
 
 

@@ -12,8 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
+from . import tested
 from .reference_data import CRYSTAL_FRAMES, LAMMPS_SYSTEMS, MELT_FRAMES, lammps_frames, lammps_input, potentials_variable, write_extxyz
 
 COLUMNS = ["system", "seed", "calls", "% of the steps", "seconds", "training, s", "wanted, %", "held-out, %", "latest answers, %", "test, %", "crystal, %", "melt, %"]
@@ -48,8 +47,6 @@ def row(folder, name, seed, words):
     place.mkdir()
     (place / "in.learn").write_text(learning_input(name, seed, words))
     subprocess.run(["lmp", "-in", "in.learn", "-screen", "none"], cwd=place, check=True, env=potentials_variable())
-    subprocess.run(["dptrain", "test", "-m", "model.dp", "-s", str(folder / f"{name}.test.xyz"), "-d", "detail"], cwd=place, check=True,
-                   capture_output=True, text=True)
     log = (place / "log.lammps").read_text()
     runs = re.findall(r"(\d+) steps, (\d+) reference calls", log)
     steps, calls = (sum(int(run[k]) for run in runs) for k in (0, 1))
@@ -57,9 +54,8 @@ def row(folder, name, seed, words):
                             for word in ("training", "all"))
     percent = r"\(([\d.e+-]+) % of the forces\)"
     wanted, held_out, latest = re.findall(rf"accuracy: wanted \S+ {percent}, reached \S+ {percent}.*, \S+ {percent} at the latest", log)[-1]
-    reference_force, force = np.split(np.loadtxt(place / "detail.f.out").reshape(-1, 6), 2, axis=1)
-    error, scale = ((array**2).reshape(FRAMES, -1).mean(axis=1) for array in (force - reference_force, reference_force))
-    parts = [f"{100 * np.sqrt(error[part].mean() / scale[part].mean()):.1f}" for part in (slice(None), slice(CRYSTAL), slice(CRYSTAL, None))]
+    expected, found = (force.reshape(FRAMES, -1) for force in tested.forces(place, "model.dp", folder / f"{name}.test.xyz"))
+    parts = [f"{tested.percent(expected[part], found[part]):.1f}" for part in (slice(None), slice(CRYSTAL), slice(CRYSTAL, None))]
     return [name, seed, calls, f"{100 * calls / steps:.2f}", f"{everything:.0f}", f"{training:.0f}", wanted, held_out, latest, *parts]
 
 

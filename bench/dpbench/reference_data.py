@@ -5,6 +5,7 @@ seed give the same frames; other seeds give independent trajectories for tests.
 """
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -116,19 +117,21 @@ def labels(phase, every):
             f'fix energy all print {every} "$(step) $(pe:%.12g) {pressures}" file {phase}.energies screen no']
 
 
-def lammps_input(name, seed, volume=1.0):
+def lammps_input(name, seed, volume=1.0, heat=1.0):
     """A crystal that is heated, its melt while it cools; frames go to crystal.* and melt.*, with energies and pressures of the forces.
-    `volume`: of the cell, in terms of that of the lattice constant."""
+    `volume`: of the cell, in terms of that of the lattice constant; `heat`: of the melt's temperatures, in terms of those of the system."""
     system = LAMMPS_SYSTEMS[name]
-    crystal, melting, melt = system.crystal, system.melting, system.melt
+    crystal, melting, melt = system.crystal, heat * system.melting, tuple(heat * temperature for temperature in system.melt)
     lines = box_of_crystal(name)
     if volume != 1.0:
         lines.append("change_box all " + " ".join(f"{axis} scale {volume ** (1 / 3):.10g}" for axis in "xyz") + " remap")
     lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *system.potential,
               f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}", VIRIAL]
 
+    baths = itertools.count(1)  # their random numbers are others in each phase, whatever other commands there are
+
     def phase(begin, end, frames, keep=None):
-        lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {seed + len(lines)}")
+        lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {10 * seed + next(baths)}")
         if keep:
             lines.extend(labels(keep, EVERY))
         lines.append(f"run {frames * EVERY}")
@@ -166,12 +169,12 @@ def read_frames(folder, phase, elements):
     return frames
 
 
-def lammps_frames(name, seed, volume=1.0):
+def lammps_frames(name, seed, volume=1.0, heat=1.0):
     """[(symbols, positions, cell, energy, forces, virial)] of both phases."""
     frames = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "in.lammps").write_text(lammps_input(name, seed, volume))
+        (folder / "in.lammps").write_text(lammps_input(name, seed, volume, heat))
         subprocess.run(["lmp", "-in", "in.lammps", "-screen", "none"], cwd=folder, check=True,
                        env=potentials_variable())
         for phase in ("crystal", "melt"):

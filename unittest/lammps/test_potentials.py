@@ -134,7 +134,7 @@ def test_it_keeps_its_word(name, tmp_path):
     assert 0.0 < force < ERROR_TOLERANCE * stated["force_rmse_eV_per_Angstrom"]
 
     elements = script.POTENTIALS[name][0]
-    symbols, x, cell, label, _ = max(frames, key=lambda frame: len(frame[0]))
+    symbols, x, cell, label = max(frames, key=lambda frame: len(frame[0]))[:4]
     write(tmp_path / "start.data", Atoms(symbols, x, cell=cell, pbc=True), format="lammps-data", specorder=elements)
     masses = "\n".join(f"mass {k + 1} {data.atomic_masses[data.atomic_numbers[e]]}" for k, e in enumerate(elements))
     text = DYNAMICS.format(name=name, elements=" ".join(elements), masses=masses)

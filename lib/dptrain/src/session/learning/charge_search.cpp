@@ -16,7 +16,7 @@ namespace {
 
 // They find charges to a tenth; longer ones did no better in runs, but where a potential learns slowly it is only they that tell
 // charges from none: bench/results/charges.md.
-constexpr int training_steps[] = {300, 600};
+constexpr int short_training = 300, long_training = 600;
 constexpr double gain =
     0.85;  // charges stay where they make the error smaller than this times it: they cost time
 constexpr double digits = 1000.0;
@@ -185,13 +185,14 @@ bool ChargeSearch::choose(ModelData &data, const std::vector<const Frame *> &fra
       terms.erase(place);
     return changed;
   };
-  Result found;
-  int trained = 0;
-  for (const int steps : training_steps) {
-    found = search(
-        [&](double scale) { return error_after_training(with_charges(scale), some, steps); });
-    trained = steps;
-    if (!found.is_open()) break;
+  int steps = short_training;
+  const auto error_at = [&](double scale) {
+    return error_after_training(with_charges(scale), some, steps);
+  };
+  Result found = search(error_at);
+  if (found.is_open()) {
+    steps = long_training;
+    found = search(error_at);
   }
   std::string errors;
   for (const Trial &trial : found.trials)
@@ -203,7 +204,7 @@ bool ChargeSearch::choose(ModelData &data, const std::vector<const Frame *> &fra
   say(fmt::format(
       "{}: after {} steps of training the errors of forces that were not learned are {} times the "
       "{}, in terms of those without charges",
-      found.scale ? charges.text() : "no charges", trained, errors, units));
+      found.scale ? charges.text() : "no charges", steps, errors, units));
   return true;
 }
 
