@@ -35,9 +35,8 @@ def charges(name):
 
 def setup(name, seed, potential, size=1):
     """Commands of the crystal, `size` times as long as that of the learning run, with small random displacements."""
-    system = LAMMPS_SYSTEMS[name]
-    return box_of_crystal(name, size) + charges(name) + [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential, f"timestep {system.timestep}",
-                              f"velocity all create 600 {seed}"]
+    return [*box_of_crystal(name, size), *charges(name), f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential,
+            f"timestep {LAMMPS_SYSTEMS[name].timestep}", f"velocity all create 600 {seed}"]
 
 
 def of_reference(name):

@@ -188,6 +188,7 @@ def test_script_makes_a_model(tmp_path, monkeypatch):
     path, test = tmp_path / "Cu.emt.dp", frames("test")
     info = info_of(path)
     assert info["frames"] == {"training": 27, "error_bars": 3, "test": 5} and info["reference"] == "EMT"
+    assert info["steps"] == 200
     potential = script.errors(path, test)
     assert potential == info["test_errors"]
     rms = np.sqrt(np.mean([np.square(frame[4]).mean() for frame in test]))
