@@ -85,15 +85,41 @@ template <class Real> class LayerTest : public testing::Test {
 };
 TYPED_TEST_SUITE(LayerTest, Precisions, PrecisionName);
 
-TYPED_TEST(LayerTest, ValueAndTangent)
+// tanh, since layer_value takes the activation itself: with its derivatives, and y = idt tanh(z + bias) + skip(x).
+TYPED_TEST(LayerTest, Value)
+{
+  const auto activation = kernels::Activation::from_name("tanh");
+  for (const Case &c : cases())
+    for (bool second : {true, false}) {
+      typename TestFixture::Data l(c);
+      const Vec bias = random_vector(c.out(), l.engine);
+      auto f0 = this->array(l.z), f1 = zeros<TypeParam>(l.nz_), f2 = this->array(Vec(l.nz_, 4.0)),
+           y = zeros<TypeParam>(l.nz_);
+      kernels::layer_value(l.shape(), activation, this->array(bias).data(), this->array(l.x).data(),
+                           f0.data(), f1.data(), second ? f2.data() : nullptr, y.data());
+      Vec e0, e1, e2, ey;
+      for (int k = 0; k < l.nz_; ++k) {
+        const int i = k / c.out(), m = k % c.out();
+        const double t = std::tanh(l.z[k] + bias[m]);
+        e0.push_back(t);
+        e1.push_back(1.0 - t * t);
+        e2.push_back(second ? -2.0 * t * (1.0 - t * t) : 4.0);
+        ey.push_back((c.idt ? l.idt[m] : 1.0) * t + (c.skip > 0 ? l.x[i * in + m % in] : 0.0));
+      }
+      expect_close(to_host(f0), e0, rounding<TypeParam>, "f0");
+      expect_close(to_host(f1), e1, rounding<TypeParam>, "f1");
+      expect_close(to_host(f2), e2, rounding<TypeParam>, "f2");
+      expect_close(to_host(y), ey, rounding<TypeParam>, "y");
+    }
+}
+
+TYPED_TEST(LayerTest, Tangent)
 {
   for (const Case &c : cases()) {
     const typename TestFixture::Data l(c);
-    auto y = zeros<TypeParam>(l.nz_), y_dot = zeros<TypeParam>(l.nz_);
-    kernels::layer_value(l.shape(), l.f(0).data(), this->array(l.x).data(), y.data());
+    auto y_dot = zeros<TypeParam>(l.nz_);
     kernels::layer_tangent(l.shape(), l.f(1).data(), this->array(l.z_dot).data(),
                            this->array(l.x_dot).data(), y_dot.data());
-    expect_close(to_host(y), l.value(l.z, l.x, l.idt), rounding<TypeParam>, "value");
     const double h = 1e-5;
     const Vec plus = l.value(moved(l.z, h, l.z_dot), moved(l.x, h, l.x_dot), l.idt),
               minus = l.value(moved(l.z, -h, l.z_dot), moved(l.x, -h, l.x_dot), l.idt);
@@ -130,11 +156,13 @@ TYPED_TEST(LayerTest, TangentOfTheReverse)
       typename TestFixture::Data l(c);
       if (!with) l.g_y_dot.assign(l.nz_, 0.0);
       const auto g_y_dot = this->array(l.g_y_dot);
+      const Vec weight = random_vector(n, l.engine);
+      auto x_dot = this->array(l.x_dot);
       auto minus_g_z_dot = zeros<TypeParam>(l.nz_), g_x_dot = this->array(Vec(l.nx_, 4.0));
-      kernels::layer_reverse_tangent(l.shape(), l.f(1).data(), l.f(2).data(),
-                                     this->array(l.z_dot).data(), this->array(l.g_y).data(),
-                                     with ? g_y_dot.data() : nullptr, minus_g_z_dot.data(),
-                                     g_x_dot.data());
+      kernels::layer_reverse_tangent(
+          l.shape(), l.f(1).data(), l.f(2).data(), this->array(l.z_dot).data(),
+          this->array(l.g_y).data(), with ? g_y_dot.data() : nullptr, this->array(weight).data(),
+          this->array(l.x).data(), x_dot.data(), minus_g_z_dot.data(), g_x_dot.data());
       const double h = 1e-5;
       const auto g_z = [&](double step, int k) {
         const double factor = c.idt ? l.idt[k % c.out()] : 1.0;
@@ -146,6 +174,9 @@ TYPED_TEST(LayerTest, TangentOfTheReverse)
       if (with || c.skip > 0)
         expect_close(to_host(g_x_dot), c.skip > 0 ? skip_backwards(l, l.g_y_dot) : Vec(l.nx_, 4.0),
                      rounding<TypeParam>, "g_x_dot");
+      Vec left;
+      for (int k = 0; k < l.nx_; ++k) left.push_back(weight[k / in] * l.x[k] - l.x_dot[k]);
+      expect_close(to_host(x_dot), left, rounding<TypeParam>, "c x - x_dot");
     }
 }
 
@@ -159,13 +190,15 @@ TYPED_TEST(LayerTest, GradientOfBiasAndIdt)
       if (!with) l.g_y_dot.assign(l.nz_, 0.0);
       const Vec weight = random_vector(n, l.engine);
       auto g_z = zeros<TypeParam>(l.nz_), minus = zeros<TypeParam>(l.nz_);
-      auto unused = zeros<TypeParam>(l.nx_);
+      auto unused = zeros<TypeParam>(l.nx_), x_dot = this->array(l.x_dot);
       const auto f0 = l.f(0), f1 = l.f(1), z_dot = this->array(l.z_dot), g_y = this->array(l.g_y),
                  g_y_dot = this->array(l.g_y_dot);
       const TypeParam *dot_or_null = with ? g_y_dot.data() : nullptr;
       kernels::layer_reverse(l.shape(), f1.data(), g_y.data(), g_z.data(), unused.data());
       kernels::layer_reverse_tangent(l.shape(), f1.data(), l.f(2).data(), z_dot.data(), g_y.data(),
-                                     dot_or_null, minus.data(), unused.data());
+                                     dot_or_null, this->array(weight).data(),
+                                     this->array(l.x).data(), x_dot.data(), minus.data(),
+                                     unused.data());
       auto g_bias = this->array(Vec(c.out(), 1.0)), g_idt = this->array(Vec(c.out(), 1.0));
       kernels::layer_gradient(l.shape(), f0.data(), f1.data(), z_dot.data(), g_y.data(),
                               dot_or_null, g_z.data(), minus.data(), this->array(weight).data(),

@@ -10,6 +10,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/orthonormal.h"
+#include "optimizer/soap_matrices.h"
 #include "support/scratch.h"
 #include "support/soap_reference.h"
 #include "support/steps_on_host.h"
@@ -325,6 +326,60 @@ TEST(Soap, BasesByCholeskyAreThoseByReflections)
   }
 }
 
+// A device works on those of one size as one. The second one begins later, and so has stages of its own; the longer side has two blocks.
+TEST(Soap, MatricesOfOneSizeAreWorkedOnAsEachAlone)
+{
+  constexpr int rows = 5, cols = 3, total = 4 * rows * cols + 7;
+  const std::vector<long> offsets{2, 20, 35, 52};
+  OptimizerConfig config = complete(soap(3));
+  config.max_precondition_dim = 4;
+  Moments<double> moments(config, total), alone(config, total);
+  SoapMatrices<double> all(config, offsets, rows, cols);
+  std::vector<SoapMatrices<double>> each;
+  for (const long offset : offsets)
+    each.emplace_back(config, std::vector<long>{offset}, rows, cols);
+  RandomEngine engine(21);
+  const std::vector<double> start = random_vector(engine, total);
+  kernels::Array<double> x, y, g;
+  x.copy_from(start);
+  y.copy_from(start);
+  for (int step = 0; step < 11; ++step) {
+    g.copy_from(random_vector(engine, total));
+    std::vector<kernels::AdamRates> now;
+    for (int m = 0; m < all.number(); ++m) {
+      const bool has_gradient = m != 1 || step > 1;
+      all.begin_step(m, has_gradient);
+      each[m].begin_step(0, has_gradient);
+      EXPECT_EQ(all.steps(m), each[m].steps(0));
+      now.push_back(moments.rates(std::max<std::int64_t>(all.steps(m), 1), 0.1));
+    }
+    kernels::Array<kernels::AdamRates> rates;
+    rates.copy_from(now);
+    for (const bool plain : {true, false}) {
+      all.step(plain, moments, x.data(), g.data(), rates.data());
+      for (int m = 0; m < all.number(); ++m)
+        each[m].step(plain, alone, y.data(), g.data(), rates.data() + m);
+    }
+  }
+  const std::vector<double> found = x.to_host(), expected = y.to_host();
+  // products of several matrices may be summed in another order: 1e-16 times the condition of the means
+  EXPECT_LT(difference(found, expected), 1e-11);
+  EXPECT_LT(difference(moments.mean.to_host(), alone.mean.to_host()), 1e-11);
+  EXPECT_GT(difference(found, start), 0.1);
+  for (std::size_t k = 0; k < total; ++k) {
+    const bool inside = std::any_of(offsets.begin(), offsets.end(), [&](long offset) {
+      return static_cast<long>(k) >= offset && static_cast<long>(k) < offset + rows * cols;
+    });
+    EXPECT_EQ(found[k] != start[k], inside) << k;
+  }
+  std::vector<double> state(SoapMatrices<double>::state_size(config, rows, cols)), other(state);
+  for (int m = 0; m < all.number(); ++m) {
+    EXPECT_EQ(all.pack(m, state.data()), state.data() + state.size());
+    each[m].pack(0, other.data());
+    EXPECT_LT(difference(state, other), 1e-11);
+  }
+}
+
 TEST(Soap, MemoryDoesNotGrowWithTheSteps)
 {
   const auto optimizer = make(soap(3), blocks());
@@ -333,8 +388,9 @@ TEST(Soap, MemoryDoesNotGrowWithTheSteps)
   std::vector<double> x = random_vector(engine, 40);
   for (int step = 0; step < 10; ++step) take_step(*optimizer, x, random_vector(engine, 40), 0.01);
   EXPECT_EQ(optimizer->memory_bytes(), before);
-  // two moments of 40, two buffers and three square matrices per side for [4][3] and [3][3]
-  EXPECT_EQ(before, 8 * (2 * 40 + 2 * (12 + 9) + 3 * (16 + 9 + 9 + 9)));
+  // two moments of 40, two buffers and three square matrices per side for [4][3] and [3][3], where these begin, and
+  // the three ranges of the vectors
+  EXPECT_EQ(before, 8 * (2 * 40 + 2 * (12 + 9) + 3 * (16 + 9 + 9 + 9) + 2) + 3 * 16);
 }
 
 }  // namespace dptrain::test

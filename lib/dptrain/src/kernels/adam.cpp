@@ -1,5 +1,7 @@
 #include "kernels/adam.h"
 
+#include <algorithm>
+
 #include "kernels/kokkos_types.h"
 #include "kernels/workers.h"
 
@@ -8,6 +10,7 @@ namespace dptrain::kernels {
 namespace {
 
 constexpr long numbers_of_a_thread = 16384;  // less is not worth waking one
+constexpr long numbers_of_a_team = 512;      // of a device
 
 // A device reads the rates where they are; on a host a loop would read them again for each number.
 struct Rates {
@@ -53,6 +56,12 @@ template <class T> struct AdamStep {
   }
 };
 
+template <class From, class To> struct Copy {
+  const From *from;
+  To *to;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(long k) const { to[k] = static_cast<To>(from[k]); }
+};
+
 template <class T> struct AdamChange {
   AdamConstants<T> c;
   Rates rates;
@@ -73,53 +82,138 @@ template <class T> struct SubtractChange {
   }
 };
 
+// The same for each of several matrices: of(m)(k) does number k of matrix m.
+template <class F> void for_matrices(const char *name, const MatrixPlaces &places, const F &of)
+{
+#if DPTRAIN_VECTOR_LANES
+  for (int m = 0; m < places.number; ++m) for_all_here(name, places.size, of(m));
+#else
+  const long size = places.size;
+  const int blocks = static_cast<int>((size + numbers_of_a_team - 1) / numbers_of_a_team);
+  launch(
+      name, one_team_each(places.number * blocks), KOKKOS_LAMBDA(const Team &team) {
+        const auto matrix = of(team.league_rank() / blocks);
+        const long begin = team.league_rank() % blocks * numbers_of_a_team;
+        const long left = size - begin;
+        team_for(team, static_cast<int>(left < numbers_of_a_team ? left : numbers_of_a_team),
+                 [=](int k) DPTRAIN_ALWAYS_INLINE { matrix(begin + k); });
+      });
+#endif
+}
+
+template <class From, class T> struct Gather {
+  MatrixPlaces p;
+  const From *values;
+  T *work;
+  KOKKOS_FORCEINLINE_FUNCTION Copy<From, T> operator()(int m) const
+  {
+    return {values + p.offsets[m], work + m * p.size};
+  }
+};
+
+template <class T> struct Scatter {
+  MatrixPlaces p;
+  const T *work;
+  T *values;
+  KOKKOS_FORCEINLINE_FUNCTION Copy<T, T> operator()(int m) const
+  {
+    return {work + m * p.size, values + p.offsets[m]};
+  }
+};
+
+template <class T> struct ChangeMatrices {
+  MatrixPlaces p;
+  AdamConstants<T> c;
+  const AdamRates *rates;
+  T *work, *mean, *square;
+  KOKKOS_FORCEINLINE_FUNCTION AdamChange<T> operator()(int m) const
+  {
+    return {c, Rates{rates + m}, work + m * p.size, mean + p.offsets[m], square + p.offsets[m]};
+  }
+};
+
+template <class T> struct SubtractMatrices {
+  MatrixPlaces p;
+  const AdamRates *rates;
+  const T *work;
+  double *parameters;
+  KOKKOS_FORCEINLINE_FUNCTION SubtractChange<T> operator()(int m) const
+  {
+    return {Rates{rates + m}, work + m * p.size, parameters + p.offsets[m]};
+  }
+};
+
 }  // namespace
 
+void append_adam_parts(long begin, long size, std::vector<Part> &parts)
+{
+  const long most = on_device ? numbers_of_a_team : size;
+  for (long k = 0; k < size; k += most) parts.push_back({begin + k, std::min(most, size - k)});
+}
+
 template <class T>
-void adam_step(const AdamConstants<T> &constants, const AdamRates *rates, long n,
+void adam_step(const AdamConstants<T> &constants, const AdamRates *rates, const Array<Part> &parts,
                const double *gradient, T *mean, T *square, double *parameters)
 {
-  const auto step = [=, now = Rates{rates}](long begin, long numbers) {
-    for_all_here("dptrain::adam_step", numbers,
-                 AdamStep<T>{constants, now, gradient + begin, mean + begin, square + begin,
-                             parameters + begin});
-  };
-  if (on_device) return step(0, n);
-  for_blocks(n, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
-    step(static_cast<long>(begin), static_cast<long>(end - begin));
-  });
+  const Part *const part = parts.data();
+#if DPTRAIN_VECTOR_LANES
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    for_blocks(part[p].size, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
+      const long first = part[p].begin + static_cast<long>(begin);
+      for_all_here("dptrain::adam_step", static_cast<long>(end - begin),
+                   AdamStep<T>{constants, Rates{rates}, gradient + first, mean + first,
+                               square + first, parameters + first});
+    });
+#else
+  const AdamStep<T> step{constants, Rates{rates}, gradient, mean, square, parameters};
+  launch(
+      "dptrain::adam_step", one_team_each(static_cast<int>(parts.size())),
+      KOKKOS_LAMBDA(const Team &team) {
+        const Part own = part[team.league_rank()];
+        team_for(team, static_cast<int>(own.size),
+                 [=](int k) DPTRAIN_ALWAYS_INLINE { step(own.begin + k); });
+      });
+#endif
 }
 
-template <class From, class To> void copy_numbers(long n, const From *from, To *to)
+template <class From, class T>
+void gather_matrices(const MatrixPlaces &places, const From *values, T *work)
 {
-  for_all_here(
-      "dptrain::copy_numbers", n,
-      KOKKOS_LAMBDA(const long k) { to[k] = static_cast<To>(from[k]); });
+  for_matrices("dptrain::gather_matrices", places, Gather<From, T>{places, values, work});
+}
+
+template <class T> void scatter_matrices(const MatrixPlaces &places, const T *work, T *values)
+{
+  for_matrices("dptrain::scatter_matrices", places, Scatter<T>{places, work, values});
 }
 
 template <class T>
-void adam_change(const AdamConstants<T> &constants, const AdamRates *rates, long n, T *gradient,
-                 T *mean, T *square)
+void adam_change(const AdamConstants<T> &constants, const AdamRates *rates,
+                 const MatrixPlaces &places, T *work, T *mean, T *square)
 {
-  for_all_here("dptrain::adam_change", n,
-               AdamChange<T>{constants, Rates{rates}, gradient, mean, square});
+  for_matrices("dptrain::adam_change", places,
+               ChangeMatrices<T>{places, constants, rates, work, mean, square});
 }
 
 template <class T>
-void subtract_change(const AdamRates *rates, long n, const T *change, double *parameters)
+void subtract_change(const AdamRates *rates, const MatrixPlaces &places, const T *work,
+                     double *parameters)
 {
-  for_all_here("dptrain::subtract_change", n, SubtractChange<T>{Rates{rates}, change, parameters});
+  for_matrices("dptrain::subtract_change", places,
+               SubtractMatrices<T>{places, rates, work, parameters});
 }
 
-#define DPTRAIN_INSTANTIATE(T)                                                                    \
-  template void adam_step(const AdamConstants<T> &, const AdamRates *, long, const double *, T *, \
-                          T *, double *);                                                         \
-  template void copy_numbers(long, const double *, T *);                                          \
-  template void adam_change(const AdamConstants<T> &, const AdamRates *, long, T *, T *, T *);    \
-  template void subtract_change(const AdamRates *, long, const T *, double *);
+#define DPTRAIN_INSTANTIATE(T)                                                                 \
+  template void adam_step(const AdamConstants<T> &, const AdamRates *, const Array<Part> &,    \
+                          const double *, T *, T *, double *);                                 \
+  template void gather_matrices(const MatrixPlaces &, const double *, T *);                    \
+  template void scatter_matrices(const MatrixPlaces &, const T *, T *);                        \
+  template void adam_change(const AdamConstants<T> &, const AdamRates *, const MatrixPlaces &, \
+                            T *, T *, T *);                                                    \
+  template void subtract_change(const AdamRates *, const MatrixPlaces &, const T *, double *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)
-template void copy_numbers(long, const float *, float *);
+template void gather_matrices(const MatrixPlaces &, const float *, float *);
 #undef DPTRAIN_INSTANTIATE
 
 }  // namespace dptrain::kernels

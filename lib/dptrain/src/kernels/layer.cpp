@@ -1,24 +1,13 @@
 #include "kernels/layer.h"
 
 #include "kernels/kokkos_types.h"
+#include "kernels/skip.h"
 
 namespace dptrain::kernels {
 namespace {
 
 // Columns whose rows one team sums in layer_gradient.
 constexpr int columns_per_team = on_device ? 32 : 64;
-
-// target += source through a skip connection, forward (x to y) or backward (g_y to g_x).
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void add_skip(const Team &team, const LayerShape<Real> &s, long i,
-                                          const Real *x, Real *y)
-{
-  for (int copy = 0; copy < s.skip; ++copy) {
-    const Real *source = x + i * s.in;
-    Real *target = y + i * s.out + static_cast<long>(copy) * s.in;
-    team_for(team, s.in, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] += source[m]; });
-  }
-}
 
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void skip_reverse(const Team &team, const LayerShape<Real> &s, long i,
@@ -36,22 +25,6 @@ KOKKOS_FORCEINLINE_FUNCTION void skip_reverse(const Team &team, const LayerShape
 }
 
 }  // namespace
-
-template <class Real>
-void layer_value(const LayerShape<Real> &s, const Real *f0, const Real *x, Real *y)
-{
-  launch(
-      "dptrain::layer_value", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
-        const long i = team.league_rank();
-        const Real *f = f0 + i * s.out, *idt = s.idt;
-        Real *target = y + i * s.out;
-        if (idt)
-          team_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] = idt[m] * f[m]; });
-        else
-          team_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] = f[m]; });
-        add_skip(team, s, i, x, y);
-      });
-}
 
 template <class Real>
 void layer_reverse(const LayerShape<Real> &s, const Real *f1, const Real *g_y, Real *g_z, Real *g_x)
@@ -88,8 +61,8 @@ void layer_tangent(const LayerShape<Real> &s, const Real *f1, const Real *z_dot,
 
 template <class Real>
 void layer_reverse_tangent(const LayerShape<Real> &s, const Real *f1, const Real *f2,
-                           const Real *z_dot, const Real *g_y, const Real *g_y_dot,
-                           Real *minus_g_z_dot, Real *g_x_dot)
+                           const Real *z_dot, const Real *g_y, const Real *g_y_dot, const Real *c,
+                           const Real *x, Real *x_dot, Real *minus_g_z_dot, Real *g_x_dot)
 {
   launch(
       "dptrain::layer_reverse_tangent", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
@@ -106,6 +79,10 @@ void layer_reverse_tangent(const LayerShape<Real> &s, const Real *f1, const Real
         else if (s.skip > 0)
           team_for(team, s.in,
                    [=](int m) DPTRAIN_ALWAYS_INLINE { g_x_dot[i * s.in + m] = Real(0); });
+        const Real ci = c[i], *value = x + i * s.in;
+        Real *tangent = x_dot + i * s.in;
+        team_for(team, s.in,
+                 [=](int m) DPTRAIN_ALWAYS_INLINE { tangent[m] = ci * value[m] - tangent[m]; });
       });
 }
 
@@ -197,13 +174,13 @@ template <class From, class To> void add_converted(const From *source, long n, T
 }
 
 #define DPTRAIN_INSTANTIATE(Real)                                                                  \
-  template void layer_value(const LayerShape<Real> &, const Real *, const Real *, Real *);         \
   template void layer_reverse(const LayerShape<Real> &, const Real *, const Real *, Real *,        \
                               Real *);                                                             \
   template void layer_tangent(const LayerShape<Real> &, const Real *, const Real *, const Real *,  \
                               Real *);                                                             \
   template void layer_reverse_tangent(const LayerShape<Real> &, const Real *, const Real *,        \
-                                      const Real *, const Real *, const Real *, Real *, Real *);   \
+                                      const Real *, const Real *, const Real *, const Real *,      \
+                                      const Real *, Real *, Real *, Real *);                       \
   template void layer_gradient(const LayerShape<Real> &, const Real *, const Real *, const Real *, \
                                const Real *, const Real *, const Real *, const Real *,             \
                                const Real *, Real *, Real *);                                      \

@@ -16,21 +16,23 @@ template <class T> class Adam final : public ShardedOptimizer<T> {
            std::vector<std::size_t>(comm->size(), 0))
   {
     const Partition &own = this->partition_;
+    std::vector<kernels::Part> ranges;
     for (const ParameterBlock &block : index) {
       const std::size_t begin = std::max(block.offset, own.begin);
       const std::size_t end = std::min(block.offset + block.size, own.end);
-      if (block.trainable && begin < end) Base::append(ranges_, begin - own.begin, end - own.begin);
+      if (block.trainable && begin < end)
+        ranges.push_back({static_cast<long>(begin - own.begin), static_cast<long>(end - begin)});
     }
+    this->set_ranges(ranges);
   }
 
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
     rates_.copy_from({this->moments_.rates(this->steps_, lr)});
-    Base::change_ranges(ranges_, parameters, gradient, rates_.data());
+    Base::change_ranges(parameters, gradient, rates_.data());
   }
 
-  std::vector<typename Base::Range> ranges_;  // trainable, from the start of the own range
   kernels::Array<kernels::AdamRates> rates_;
 };
 

@@ -6,7 +6,7 @@
 #include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_solve_triangular.h>
-#include <ATen/ops/mm.h>
+#include <ATen/ops/matmul.h>
 
 namespace dptrain {
 
@@ -17,13 +17,14 @@ at::Tensor orthonormal_by_reflections(const at::Tensor &a)
 
 at::Tensor orthonormal_by_cholesky(const at::Tensor &a)
 {
-  const double n = static_cast<double>(a.size(0));
+  const double n = static_cast<double>(a.size(-1));
   const double shift = 11.0 * n * (2.0 * n + 1.0) * std::numeric_limits<double>::epsilon() / 2.0;
   at::Tensor q = a.to(at::kDouble);
   // the first one makes a matrix that the other two can take
   for (int pass = 0; pass < 3; ++pass) {
-    at::Tensor products = at::mm(q.t(), q);
-    if (pass == 0) products.diagonal().add_(products.trace(), shift);
+    const at::Tensor products = at::matmul(q.mT(), q);
+    at::Tensor diagonal = products.diagonal(0, -2, -1);
+    if (pass == 0) diagonal.add_(diagonal.sum(-1, /*keepdim=*/true), shift);
     const at::Tensor upper = std::get<0>(at::linalg_cholesky_ex(products, /*upper=*/true));
     q = at::linalg_solve_triangular(upper, q, /*upper=*/true, /*left=*/false);
   }

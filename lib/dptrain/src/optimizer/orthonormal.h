@@ -4,8 +4,8 @@
 
 namespace dptrain {
 
-/// Orthonormal columns that span, from the first on, what those of the square matrix `a` span: the factor Q of a = Q R, with
-/// Householder reflections.
+/// Orthonormal columns that span, from the first on, what those of the square matrix `a` [n][n] span: the factor Q of a = Q R, with
+/// Householder reflections. Of several matrices [number][n][n], for each.
 at::Tensor orthonormal_by_reflections(const at::Tensor &a);
 
 /// The same in matrix products and Cholesky factors, which a GPU does well: shifted CholeskyQR3 (Fukaya et al., SIAM J. Sci. Comput.

@@ -32,14 +32,25 @@ void ShardedOptimizer<T>::step(double *parameters, const double *gradient, doubl
   all_gather_in_kernels(*partition_.comm, parameters, partition_.parts);
 }
 
-template <class T>
-void ShardedOptimizer<T>::change_ranges(const std::vector<Range> &ranges, double *parameters,
-                                        const double *gradient, const kernels::AdamRates *rates)
+template <class T> void ShardedOptimizer<T>::set_ranges(const std::vector<kernels::Part> &ranges)
 {
-  for (const auto &[begin, end] : ranges)
-    kernels::adam_step(moments_.constants, rates, static_cast<long>(end - begin), gradient + begin,
-                       moments_.mean.data() + begin, moments_.square.data() + begin,
-                       parameters + begin);
+  std::vector<kernels::Part> parts;
+  for (auto next = ranges.begin(); next != ranges.end();) {
+    kernels::Part whole = *next++;
+    for (; next != ranges.end() && next->begin == whole.begin + whole.size; ++next)
+      whole.size += next->size;
+    kernels::append_adam_parts(whole.begin, whole.size, parts);
+  }
+  ranges_.copy_from(parts);
+}
+
+template <class T>
+void ShardedOptimizer<T>::change_ranges(double *parameters, const double *gradient,
+                                        const kernels::AdamRates *rates)
+{
+  if (ranges_.size() > 0)
+    kernels::adam_step(moments_.constants, rates, ranges_, gradient, moments_.mean.data(),
+                       moments_.square.data(), parameters);
 }
 
 template <class T> State ShardedOptimizer<T>::state() const
@@ -84,7 +95,7 @@ template <class T> void ShardedOptimizer<T>::set_state(const State &state)
 
 template <class T> std::size_t ShardedOptimizer<T>::memory_bytes() const
 {
-  return moments_.memory_bytes();
+  return moments_.memory_bytes() + ranges_.memory_bytes();
 }
 
 template class ShardedOptimizer<double>;

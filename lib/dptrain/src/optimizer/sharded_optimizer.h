@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "optimizer/moments.h"
@@ -22,28 +21,17 @@ template <class T> class ShardedOptimizer : public Optimizer {
   std::size_t memory_bytes() const override;
 
  protected:
-  using Range = std::pair<std::size_t, std::size_t>;
-
   /// `extra_parts`: numbers of the state beside the moments, by rank.
   ShardedOptimizer(std::string name, const OptimizerConfig &config,
                    const std::shared_ptr<const Communicator> &comm, std::vector<std::size_t> parts,
                    std::vector<std::size_t> extra_parts);
 
-  /// One more range, in ascending order; adjacent ones become one.
-  static void append(std::vector<Range> &ranges, std::size_t begin, std::size_t end)
-  {
-    if (!ranges.empty() && ranges.back().second == begin)
-      ranges.back().second = end;
-    else
-      ranges.emplace_back(begin, end);
-  }
-
   /// One step of the own range; both arrays begin with the own range, in the memory of the kernels.
   virtual void change_own(double *parameters, const double *gradient, double lr) = 0;
-  /// Adam's step of trainable ranges, with rates in the memory of the kernels; both arrays and the ranges begin with the own
-  /// range.
-  void change_ranges(const std::vector<Range> &ranges, double *parameters, const double *gradient,
-                     const kernels::AdamRates *rates);
+  /// The ranges that change_ranges changes, in ascending order, from the beginning of the own range.
+  void set_ranges(const std::vector<kernels::Part> &ranges);
+  /// Adam's step of these, with rates in the memory of the kernels; both arrays begin with the own range.
+  void change_ranges(double *parameters, const double *gradient, const kernels::AdamRates *rates);
   virtual void pack_extra(double *) const {}
   virtual void unpack_extra(const double *) {}
 
@@ -52,6 +40,9 @@ template <class T> class ShardedOptimizer : public Optimizer {
   Partition partition_, extra_;
   Moments<T> moments_;  // of the own range
   std::int64_t steps_ = 0;
+
+ private:
+  kernels::Array<kernels::Part> ranges_;  // adjacent ones are one
 };
 
 /// Adam and AdamW (Loshchilov and Hutter, arXiv 1711.05101).

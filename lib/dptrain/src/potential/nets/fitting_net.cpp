@@ -43,11 +43,9 @@ const Real *FittingNet<Real>::forward(const Real *parameters, FittingState<Real>
     const Real *x = state.x[l].data();
     Real *z = state.f[0][l].resize(size);  // the activation is taken in place
     gemm<Real>(false, false, n, layer.out, layer.in, 1, x, parameters + layer.w, 0, z);
-    Real *const f[4] = {z, state.f[1][l].resize(size),
-                        state.train ? state.f[2][l].resize(size) : nullptr, nullptr};
-    kernels::activation_jet(layer.activation, n, layer.out, state.train ? 2 : 1, z,
-                            parameters + layer.b, f);
-    kernels::layer_value(shape(layer, n, parameters), z, x, state.x[l + 1].data());
+    kernels::layer_value(shape(layer, n, parameters), layer.activation, parameters + layer.b, x, z,
+                         state.f[1][l].resize(size),
+                         state.train ? state.f[2][l].resize(size) : nullptr, state.x[l + 1].data());
   }
   return state.x.back().data();
 }
@@ -112,8 +110,10 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
     const Real *g_z = minus_g_z_dot + static_cast<long>(n) * layer.out;
     auto &next = g_dot_[l % 2];
     next.resize(static_cast<long>(n) * layer.in);
-    kernels::layer_reverse_tangent(s, f1, f2, z_dot_[l].data(), g_y, g_y_dot, minus_g_z_dot,
-                                   next.data());
+    // dS/dW = (c x - x_dot)^T g_z - x^T g_z_dot
+    Real *x = state.x[l].data(), *x_dot = x + static_cast<long>(n) * layer.in;
+    kernels::layer_reverse_tangent(s, f1, f2, z_dot_[l].data(), g_y, g_y_dot, c, x, x_dot,
+                                   minus_g_z_dot, next.data());
     Real *g_bias = gradient + layer.b, *g_idt = layer.has_idt ? gradient + layer.idt : nullptr;
     if (!add) {
       kernels::clear(g_bias, layer.out * sizeof(Real));
@@ -121,9 +121,6 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
     }
     kernels::layer_gradient(s, f0, f1, z_dot_[l].data(), g_y, g_y_dot, g_z, minus_g_z_dot, c,
                             g_bias, g_idt);
-    // dS/dW = (c x - x_dot)^T g_z - x^T g_z_dot
-    Real *x = state.x[l].data();
-    kernels::scale_and_subtract(n, layer.in, c, x, x + static_cast<long>(n) * layer.in);
     gemm<Real>(true, false, layer.in, layer.out, 2L * n, 1, x, minus_g_z_dot, add ? 1 : 0,
                gradient + layer.w);
     gemm<Real>(false, true, n, layer.in, layer.out, -1, minus_g_z_dot, parameters + layer.w,

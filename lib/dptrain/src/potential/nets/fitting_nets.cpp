@@ -63,12 +63,15 @@ template <class Real> const Real *FittingNets<Real>::parameters() const
 template <class Real> void FittingNets<Real>::begin_gradient(double *gradient)
 {
   flushed_ = false;
-  fresh_.assign(nets_.size(), 1);
   target_ = gradient;
   if constexpr (is_float64)
     gradient_ = target_;
   else
     gradient_ = gradient_copy_.resize(begin_.back());
+  // to clear all at once takes a device less time than to begin with each of its parts
+  const bool at_once = kernels::separate_memory();
+  if (at_once) kernels::clear(gradient_ + begin(), (begin_.back() - begin()) * sizeof(Real));
+  fresh_.assign(nets_.size(), at_once ? 0 : 1);
 }
 
 template <class Real>

@@ -59,9 +59,11 @@ void call_in_torch(void (*call)(const void *), const void *work)
 template <class Real> at::Tensor MatrixView<Real>::tensor() const
 {
   const auto options = at::TensorOptions().dtype(sizeof(Real) == 8 ? at::kDouble : at::kFloat);
-  const std::int64_t sizes[] = {rows, columns}, strides[] = {row_stride, column_stride};
-  auto maker = at::for_blob(const_cast<Real *>(data), sizes);
-  maker.strides(strides);
+  const std::int64_t sizes[] = {number, rows, columns},
+                     strides[] = {stride, row_stride, column_stride};
+  const std::size_t first = number > 1 ? 0 : 1;
+  auto maker = at::for_blob(const_cast<Real *>(data), at::IntArrayRef(sizes).slice(first));
+  maker.strides(at::IntArrayRef(strides).slice(first));
   if (kernels::device_index() < 0) return maker.options(options).make_tensor();
   // named, so that LibTorch need not ask the driver for each matrix
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(kernels::device_index()));

@@ -7,22 +7,26 @@
 
 namespace dptrain {
 
-/// A matrix in the memory of the kernels.
+/// A matrix in the memory of the kernels, or several of one shape.
 template <class Real> struct MatrixView {
   const Real *data;
   long rows, columns;
   long row_stride = columns, column_stride = 1;
+  long number = 1, stride = 0;  ///< of matrices, and from one to the next
 
-  MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+  MatrixView transposed() const
+  {
+    return {data, columns, rows, column_stride, row_stride, number, stride};
+  }
   MatrixView row_block(long begin, long n) const
   {
-    return {data + begin * row_stride, n, columns, row_stride, column_stride};
+    return {data + begin * row_stride, n, columns, row_stride, column_stride, number, stride};
   }
   MatrixView column_block(long begin, long n) const
   {
-    return {data + begin * column_stride, rows, n, row_stride, column_stride};
+    return {data + begin * column_stride, rows, n, row_stride, column_stride, number, stride};
   }
-  /// As LibTorch sees it, which may write to it.
+  /// As LibTorch sees it, which may write to it: [rows][columns], or [number][rows][columns] if there are several.
   at::Tensor tensor() const;
 };
 
