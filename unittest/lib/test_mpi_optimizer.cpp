@@ -172,7 +172,9 @@ TEST(Optimizer, RanksShareTheStateAndTheWork)
     const auto alone = make_optimizer(config, index, make_mpi_communicator());
     const auto shared = make_optimizer(config, index, comm);
     EXPECT_EQ(shared->parts(), std::vector<std::size_t>(comm->size(), 600));
-    EXPECT_EQ(shared->memory_bytes() * comm->size(), alone->memory_bytes());
+    // but for the list of ranges: 16 bytes for each of at most two parts
+    EXPECT_NEAR(static_cast<double>(shared->memory_bytes() * comm->size()),
+                static_cast<double>(alone->memory_bytes()), 32.0 * comm->size());
   }
 }
 
