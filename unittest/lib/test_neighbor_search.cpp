@@ -59,7 +59,8 @@ Rows searched(NeighborSearch &search, const Atoms &atoms, double rcut, int capac
   search.set(atoms.x.data(), atoms.offsets, x.data(), type.data(), rcut);
   auto size = zeros<int>(n);
   ChunkRows rows;
-  search.find(center.data(), frame.data(), n, rcut, capacity, rows, size.data());
+  NeighborSearch::Lists lists;
+  search.find(center.data(), frame.data(), n, rcut, capacity, lists, rows, size.data());
   EXPECT_EQ(rows.max_size, capacity);
   found = size.to_host();
   std::vector<const int *> pointers(n);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/advice.h"
+#include "base/unique_number.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -58,6 +59,7 @@ bool FramePool::put(std::int64_t number, Frame frame)
   Entry &entry = entries_[number];
   forget(entry);
   entry.frame = std::move(frame);
+  entry.frame.number = unique_number();
   const std::size_t halo = entry.frame.halo ? entry.frame.halo->memory_bytes() : 0;
   const std::size_t whole = entry.frame.memory_bytes() + halo, rest = sizeof(Entry) + halo;
   if (whole_ + whole <= memory_) {

@@ -65,7 +65,9 @@ void Frame::find_neighbors()
 
 Frame Frame::copy() const
 {
-  return Frame(*this);  // domain() makes what points into it anew
+  Frame same(*this);  // domain() makes what points into it anew
+  same.number = 0;
+  return same;
 }
 
 Frame Frame::without_atoms() const
@@ -113,6 +115,7 @@ Domain Frame::domain() const
     view.first_type = static_cast<int>(first_of - type_counts.begin());
   view.owner = owner.empty() ? nullptr : owner.data();
   view.whole = WholeCell{box, periodic, charge, halo ? halo->ranks() : nullptr};
+  view.number = number;
   return view;
 }
 
@@ -120,6 +123,7 @@ Domain Frame::weighted_domain() const
 {
   Domain view = domain();
   view.whole.reset();
+  view.number = 0;
   const std::vector<double> &weight = label.force_weight;
   if (weight.empty()) return view;
   const auto end = std::remove_if(centers_.begin(), centers_.end(),

@@ -33,7 +33,7 @@ class FrameSet {
   int num_atoms(int frame) const { return offsets_[frame + 1] - offsets_[frame]; }
   int offset(int frame) const { return offsets_[frame]; }
   /// Where lists are found; null: they are those of the domains.
-  NeighborSearch *search() const { return way_ == Way::search ? &search_ : nullptr; }
+  const NeighborSearch *search() const { return way_ == Way::search ? &search_ : nullptr; }
   /// Centers and lists in the memory of the kernels; null: the host has them.
   const EngineLists *engine_lists() const
   {
@@ -67,7 +67,7 @@ class FrameSet {
   enum class Way { host_lists, search, engine_lists };
   Way way_ = Way::host_lists;
   EngineLists engine_lists_;
-  mutable NeighborSearch search_;  // finding lists needs memory, and changes nothing else
+  NeighborSearch search_;
   const double *x_ = nullptr;
   const int *type_ = nullptr;
 };

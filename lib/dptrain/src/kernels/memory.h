@@ -10,7 +10,7 @@
 
 namespace dptrain::kernels {
 
-/// What a performance guard counts: memory blocks taken and given back, kernels launched, matrix products and graphs of both,
+/// What a performance guard counts: memory blocks taken and given back, those of BesideSequences aside, kernels launched, matrix products and graphs of both,
 /// commands that a graph may have (graph.h), tables filled, copies between the host and the memory of the kernels, and their bytes.
 struct Counters {
   std::int64_t allocations = 0, releases = 0, launches = 0, products = 0, graphs = 0, commands = 0,
@@ -23,6 +23,15 @@ Counters &counters();
 /// is none.
 void *allocate(std::size_t bytes);
 void release(void *block, std::size_t bytes);
+/// Memory that is taken or given back while one of these lives is used by no sequence of commands (graph.h): those that were recorded
+/// stay as they are.
+class BesideSequences {
+ public:
+  BesideSequences();
+  ~BesideSequences();
+  BesideSequences(const BesideSequences &) = delete;
+  BesideSequences &operator=(const BesideSequences &) = delete;
+};
 /// Bytes that kernels hold now, and the most that they have held.
 struct MemoryInUse {
   std::size_t now = 0, peak = 0;

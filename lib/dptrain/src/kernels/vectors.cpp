@@ -13,6 +13,12 @@ void add_values(const double *values, long n, double *target)
       "dptrain::add_values", n, KOKKOS_LAMBDA(const long k) { target[k] += values[k]; });
 }
 
+void copy_words(const std::int64_t *values, long n, std::int64_t *target)
+{
+  for_all(
+      "dptrain::copy_words", n, KOKKOS_LAMBDA(const long k) { target[k] = values[k]; });
+}
+
 void scale_values(double factor, long n, double *values)
 {
   for_all(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/memory.h"
 
 namespace dptrain::kernels {
@@ -8,6 +10,8 @@ namespace dptrain::kernels {
 
 /// target[k] += values[k] for k in [0, n).
 void add_values(const double *values, long n, double *target);
+/// target[k] = values[k], of 8 bytes each.
+void copy_words(const std::int64_t *values, long n, std::int64_t *target);
 /// values[k] *= factor.
 void scale_values(double factor, long n, double *values);
 /// target[k] += fraction (values[k] - target[k]).

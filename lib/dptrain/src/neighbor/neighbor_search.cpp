@@ -144,12 +144,12 @@ void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, 
 }
 
 void NeighborSearch::find(const int *centers, const int *frames, int n, double rcut, int capacity,
-                          ChunkRows &rows, int *row_size)
+                          Lists &lists, ChunkRows &rows, int *row_size) const
 {
   const Cells cells{grids_->array.data(), start_.data(), order_.data(), x_, rcut * rcut};
-  find_rows(cells, centers, frames, n, capacity, lists_.resize(static_cast<long>(n) * capacity),
-            rows_.resize(n), row_size);
-  rows.row = rows_.data();
+  find_rows(cells, centers, frames, n, capacity,
+            lists.entries.resize(static_cast<long>(n) * capacity), lists.begin.resize(n), row_size);
+  rows.row = lists.begin.data();
   rows.row_size = row_size;
   rows.max_size = capacity;
   rows.mask = -1;
@@ -159,7 +159,7 @@ std::size_t NeighborSearch::memory_bytes() const
 {
   return grids_->host.capacity() * sizeof(CellGrid) + grids_->array.memory_bytes() +
          offsets_.memory_bytes() + cell_.memory_bytes() + start_.memory_bytes() +
-         order_.memory_bytes() + lists_.memory_bytes() + rows_.memory_bytes();
+         order_.memory_bytes();
 }
 
 }  // namespace dptrain

@@ -23,10 +23,16 @@ class NeighborSearch {
   void set(const double *host_x, const std::vector<int> &offsets, const double *x, const int *type,
            double rcut);
 
+  /// Lists of neighbors, and where each begins.
+  struct Lists {
+    kernels::Array<int> entries;
+    kernels::Array<const int *> begin;
+    std::size_t memory_bytes() const { return entries.memory_bytes() + begin.memory_bytes(); }
+  };
   /// Lists of the atoms within rcut, at most that of set(), of `n` centers (atoms and their frames, memory of the kernels), at
   /// most `capacity` of each are kept. Sets row, max_size and mask of `rows`, and the numbers found, kept or not, in row_size [n].
-  void find(const int *centers, const int *frames, int n, double rcut, int capacity,
-            ChunkRows &rows, int *row_size);
+  void find(const int *centers, const int *frames, int n, double rcut, int capacity, Lists &lists,
+            ChunkRows &rows, int *row_size) const;
 
   std::size_t memory_bytes() const;
 
@@ -37,8 +43,6 @@ class NeighborSearch {
   kernels::Array<int> offsets_;        // [frames + 1]
   kernels::Array<int> cell_;           // [atoms] -1: not in the model
   kernels::Array<int> start_, order_;  // [cells + 1]; atoms by cell
-  kernels::Array<int> lists_;          // of the last find
-  kernels::Array<const int *> rows_;
 };
 
 }  // namespace dptrain

@@ -48,6 +48,7 @@ struct Domain {
   const int *owner = nullptr;
   int first_type = 0;              ///< the lowest type of the whole frame, the same on all ranks
   std::optional<WholeCell> whole;  ///< none: energies that are sums over all atoms are left out
+  std::uint64_t number = 0;        ///< see Frame::number
 
   /// Where the list of an atom begins.
   const int *row(int atom) const
@@ -97,6 +98,8 @@ struct Frame {
   bool periodic = true;          ///< false: no cell (DeePMD's nopbc)
   std::optional<double> charge;  ///< e, of all atoms; none: it is not known
   bool is_copy = false;          ///< every rank has the whole frame, and one of them works on it
+  /// That no other frame has, by which what was found for these positions is found again; 0: they may change.
+  std::uint64_t number = 0;
   Label label;
   std::shared_ptr<const Halo> halo;
 

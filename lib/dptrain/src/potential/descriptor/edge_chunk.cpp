@@ -2,7 +2,49 @@
 
 #include <algorithm>
 
+#include "kernels/vectors.h"
+
 namespace dptrain {
+
+// Places of the arrays in one block, each of which begins where vectors do.
+template <class Real> void EdgeChunk<Real>::lay_out()
+{
+  constexpr std::size_t line = 8;  // words
+  const auto n = static_cast<std::size_t>(edges_.num_centers),
+             slots = static_cast<std::size_t>(num_slots_);
+  std::size_t end = 0;
+  const auto place = [&](std::size_t numbers, std::size_t size) {
+    const std::size_t begin = end;
+    end += (numbers * size + 8 * line - 1) / (8 * line) * line;
+    return begin;
+  };
+  const std::size_t centers = place(5 * n, sizeof(int)), count = place(n, sizeof(int)),
+                    neighbor = place(slots, sizeof(int)), type = place(slots, sizeof(int)),
+                    empty = place(has_limits_ ? n * edges_.ntypes : 0, sizeof(Real));
+  std::size_t d[3];
+  for (std::size_t &axis : d) axis = place(slots, sizeof(Real));
+  std::int64_t *const memory = memory_.resize(end);
+  const auto ints = [&](std::size_t begin) { return reinterpret_cast<int *>(memory + begin); };
+  const auto reals = [&](std::size_t begin) { return reinterpret_cast<Real *>(memory + begin); };
+  centers_ = ints(centers);
+  edges_.centers = centers_;
+  edges_.frame = centers_ + n;
+  edges_.first = centers_ + 2 * n;
+  edges_.count = ints(count);
+  edges_.neighbor = ints(neighbor);
+  edges_.type = ints(type);
+  for (int a = 0; a < 3; ++a) edges_.d[a] = reals(d[a]);
+  edges_.empty = has_limits_ ? reals(empty) : nullptr;
+}
+
+template <class Real> void EdgeChunk<Real>::copy_from(const EdgeChunk &other)
+{
+  edges_ = other.edges_;
+  num_slots_ = other.num_slots_;
+  has_limits_ = other.has_limits_;
+  lay_out();
+  kernels::copy_words(other.memory_.data(), static_cast<long>(memory_.size()), memory_.data());
+}
 
 // Numbers and rows of the centers, where kernels read them. Returns the most slots of a center.
 template <class Real>
@@ -12,7 +54,8 @@ int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin,
   if (const EngineLists *lists = frames.engine_lists()) {
     const int slots = frames.largest_row();
     num_slots_ = n * slots;
-    lists->rows(type, begin, n, slots, centers_.resize(5L * n), rows_.resize(n));
+    lay_out();
+    lists->rows(type, begin, n, slots, centers_, rows_.resize(n));
     return slots;
   }
   host_.resize(5L * n);
@@ -35,7 +78,8 @@ int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin,
     num_slots_ += slots;
     most = std::max(most, slots);
   }
-  centers_.copy_from(host_);
+  lay_out();
+  kernels::copy_in(centers_, host_.data(), host_.size() * sizeof(int));
   if (!search) rows_.copy_from(host_rows_);
   return most;
 }
@@ -44,39 +88,30 @@ template <class Real>
 void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, int ntypes, int type,
                              int begin, int n, int capacity, kernels::Array<GatherReport> &reports)
 {
-  const int most = number_centers(frames, type, begin, n, capacity);
   edges_.num_centers = n;
-  edges_.max_count = most;
   edges_.ntypes = ntypes;
-  edges_.centers = centers_.data();
-  edges_.frame = centers_.data() + n;
-  edges_.first = centers_.data() + 2L * n;
-  edges_.count = count_.resize(n);
-  edges_.neighbor = neighbor_.resize(num_slots_);
-  edges_.type = type_.resize(num_slots_);
-  Real *d = d_.resize(3L * num_slots_);
-  for (int a = 0; a < 3; ++a) edges_.d[a] = d + static_cast<long>(a) * num_slots_;
-  edges_.empty = rules.sel ? empty_.resize(static_cast<long>(n) * ntypes) : nullptr;
+  has_limits_ = rules.sel != nullptr;
+  const int most = number_centers(frames, type, begin, n, capacity);
+  edges_.max_count = most;
 
   ChunkRows rows;
   rows.x = frames.x();
   rows.type = frames.type();
   rows.row = rows_.data();
-  rows.row_size = centers_.data() + 3L * n;
-  rows.offset = centers_.data() + 4L * n;
+  rows.row_size = centers_ + 3L * n;
+  rows.offset = centers_ + 4L * n;
   rows.max_size = most;
   rows.mask = frames.mask();
   if (frames.engine_lists()) rows.entry_stride = frames.engine_lists()->entry_stride();
-  if (NeighborSearch *search = frames.search())
-    search->find(edges_.centers, edges_.frame, n, rules.rcut, capacity, rows,
-                 centers_.data() + 3L * n);
+  if (const NeighborSearch *search = frames.search())
+    search->find(edges_.centers, edges_.frame, n, rules.rcut, capacity, lists_, rows,
+                 centers_ + 3L * n);
   gather_edges(rows, rules, edges_, reports.data(), static_cast<int>(reports.size()));
 }
 
 template <class Real> std::size_t EdgeChunk<Real>::memory_bytes() const
 {
-  return centers_.memory_bytes() + count_.memory_bytes() + neighbor_.memory_bytes() +
-         type_.memory_bytes() + rows_.memory_bytes() + d_.memory_bytes() + empty_.memory_bytes() +
+  return memory_.memory_bytes() + rows_.memory_bytes() + lists_.memory_bytes() +
          host_.capacity() * sizeof(int) + host_rows_.capacity() * sizeof(int *);
 }
 

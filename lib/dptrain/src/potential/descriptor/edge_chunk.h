@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "frames/frame_set.h"
@@ -16,6 +17,8 @@ template <class Real> class EdgeChunk {
   /// neighbors are searched, at most `capacity` of each center are looked at.
   void gather(const FrameSet &frames, const ChunkRules &rules, int ntypes, int type, int begin,
               int n, int capacity, kernels::Array<GatherReport> &reports);
+  /// Becomes a copy of `other`.
+  void copy_from(const EdgeChunk &other);
   const kernels::Edges<Real> &edges() const { return edges_; }
   /// Slots of all centers, used or not.
   int num_slots() const { return num_slots_; }
@@ -23,14 +26,17 @@ template <class Real> class EdgeChunk {
 
  private:
   int number_centers(const FrameSet &frames, int type, int begin, int n, int capacity);
+  void lay_out();
 
   kernels::Edges<Real> edges_;
   int num_slots_ = 0;
+  bool has_limits_ = false;
   std::vector<int> host_;  // centers, frame, first, row_size, offset
   std::vector<const int *> host_rows_;
-  kernels::Array<int> centers_, count_, neighbor_, type_;
-  kernels::Array<const int *> rows_;
-  kernels::Array<Real> d_, empty_;
+  kernels::Array<std::int64_t> memory_;  // all arrays of the edges
+  int *centers_ = nullptr;               // there, as in host_
+  kernels::Array<const int *> rows_;     // lists of the host
+  NeighborSearch::Lists lists_;          // or those that were searched
 };
 
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <optional>
 
 #include "base/advice.h"
 #include "base/unique_number.h"
@@ -157,23 +158,32 @@ template <class Real> void DeepPotEngine<Real>::begin_sweep()
   for (EdgeFinder &finder : finders_) finder.begin_sweep();
 }
 
+// What the finders have found; nothing where there are more neighbors than expected.
+template <class Real> std::vector<EdgeFinder::Report> DeepPotEngine<Real>::end_edges()
+{
+  std::vector<EdgeFinder::Report> reports;
+  for (EdgeFinder &finder : finders_)
+    if (const auto report = finder.end_sweep(frames())) reports.push_back(*report);
+  if (reports.size() < finders_.size()) reports.clear();
+  return reports;
+}
+
 // Whether the sweep has to be repeated, as there are more neighbors than expected, or they are closer than the tables of the net
 // cover.
-template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
+template <class Real>
+bool DeepPotEngine<Real>::sweep_again(const KeptFrame<Real> *known, bool &direct)
 {
-  const auto report = finders_.front().end_sweep(frames());
-  bool missed = !report;
-  for (std::size_t k = 1; k < finders_.size(); ++k)
-    missed = !finders_[k].end_sweep(frames()) || missed;
-  if (missed) return true;
+  reports_ = known ? known->reports : end_edges();
+  if (reports_.empty()) return true;
+  const EdgeFinder::Report &report = reports_.front();
   DescriptorBase &descriptor = net_->descriptor();
   const auto coverage =
-      direct ? DescriptorBase::Coverage::covered : descriptor.coverage(report->smallest_distance);
+      direct ? DescriptorBase::Coverage::covered : descriptor.coverage(report.smallest_distance);
   if (coverage == DescriptorBase::Coverage::covered) {
-    neighbor_report_.overflow += report->overflow;
+    neighbor_report_.overflow += report.overflow;
     return false;
   }
-  neighbor_report_.below_known = report->smallest_distance;
+  neighbor_report_.below_known = report.smallest_distance;
   prepared_ = unique_number();
   direct = coverage == DescriptorBase::Coverage::exact;
   return true;
@@ -190,18 +200,57 @@ template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
 template <class Real> void DeepPotEngine<Real>::set_walls(const ModelData &data)
 {
   set_wall_term(data);
+  kept_frames_.clear();  // which lack the edges of another finder
   neighbor_report_.wall = {};
 }
 
-// A sweep on a tape stays as it is.
-template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n, bool keep)
+// A sweep on a tape stays as it is. Returns the frame if it is here already.
+template <class Real>
+const KeptFrame<Real> *DeepPotEngine<Real>::set_frames(const Domain *domains, int n, bool keep)
 {
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   sweep_->prepared = 0;
   sweep_->has_values = false;
+  const std::uint64_t number = n == 1 ? domains[0].number : 0;
+  if (const KeptFrame<Real> *known = number != 0 ? kept_frames_.find(number) : nullptr) {
+    sweep_->frames = known->frames;
+    return known;
+  }
   double rcut = 0.0;
   for (const EdgeFinder &finder : finders_) rcut = std::max(rcut, finder.rcut());
-  frames().set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
+  std::optional<kernels::BesideSequences> beside;
+  if (!sweep_->own_frames) {
+    beside.emplace();
+    sweep_->own_frames = std::make_shared<FrameSet>();
+  }
+  sweep_->frames = sweep_->own_frames;
+  sweep_->frames->set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
+  return nullptr;
+}
+
+// The frame of a sweep whose chunks have all edges will come again.
+template <class Real> void DeepPotEngine<Real>::keep_frame(std::uint64_t number)
+{
+  constexpr std::size_t part = 4;  // of the memory that is free
+  const kernels::BesideSequences beside;
+  KeptFrame<Real> frame{sweep_->frames, {}, reports_};
+  std::size_t bytes = frame.memory_bytes();
+  for (std::size_t k = 0; k < sweep_->num_kept; ++k)
+    for (const auto &edges : sweep_->chunks[k].edges) bytes += edges.memory_bytes();
+  const std::size_t most =
+      (kernels::memory_for_kernels().free + kept_frames_.memory_bytes()) / part;
+  if (!kept_frames_.has_room(bytes, most)) return;
+  try {
+    for (std::size_t k = 0; k < sweep_->num_kept; ++k) {
+      const auto &edges = sweep_->chunks[k].edges;
+      frame.edges.emplace_back(edges.size());
+      for (std::size_t f = 0; f < edges.size(); ++f) frame.edges[k][f].copy_from(edges[f]);
+    }
+  } catch (const OutOfMemory &) {
+    return;  // it is found again each time
+  }
+  kept_frames_.keep(number, std::move(frame));
+  sweep_->own_frames.reset();
 }
 
 template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, Edges which)
@@ -290,7 +339,8 @@ void DeepPotEngine<Real>::forward_by_chunks(const ForwardOutput *out, std::size_
 }
 
 template <class Real>
-void DeepPotEngine<Real>::forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep)
+void DeepPotEngine<Real>::forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep,
+                                          const KeptFrame<Real> *known)
 {
   sweep_->num_kept = 0;
   const bool any_atom_virial = std::any_of(out, out + frames().size(),
@@ -303,8 +353,13 @@ void DeepPotEngine<Real>::forward_at_once(const ForwardOutput *out, std::size_t 
                                 any_atom_virial,
                                 reinterpret_cast<std::intptr_t>(sweep_.get())};
   for_chunks(false, [&](int type, int begin, int size) {
-    Chunk &chunk = chunk_at(sweep_->num_kept++, type, begin, size);
-    find_edges(chunk, Edges::all);
+    Chunk &chunk = chunk_at(sweep_->num_kept, type, begin, size);
+    if (known)
+      for (std::size_t f = 0; f < finders_.size(); ++f)
+        chunk.edges[f].copy_from(known->edges[sweep_->num_kept][f]);
+    else
+      find_edges(chunk, Edges::all);
+    ++sweep_->num_kept;
     key.insert(key.end(), {type, size});
     for (const auto &edges : chunk.edges)
       key.insert(key.end(), {edges.num_slots(), edges.edges().max_count});
@@ -327,23 +382,27 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
                                   const AtomValues &second)
 {
   const bool resumes = sweep_->has_values;
-  if (!resumes) set_frames(domains, n, keep);
+  const KeptFrame<Real> *known = resumes ? nullptr : set_frames(domains, n, keep);
   sweep_->has_values = false;
   sweep_->seeds = second;
   std::size_t centers = 0;
   for (int type = 0; type < ntypes_; ++type) centers += frames().num_centers(type);
   bool direct = resumes ? sweep_->direct : net_->descriptor().is_direct();
   const std::size_t resumed = resumes ? sweep_->num_kept : 0;
-  do {
-    if (!resumes) begin_sweep();
+  for (bool again = true; again;) {
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
     sweep_->edges_first = !resumes && finds_edges_first(centers, direct);
+    if (!sweep_->edges_first) known = nullptr;
+    if (!resumes && !known) begin_sweep();
     if (sweep_->edges_first)
-      forward_at_once(out, centers, keep);
+      forward_at_once(out, centers, keep, known);
     else
       forward_by_chunks(out, centers, keep, resumed, direct);
-  } while (!resumes && sweep_again(direct));
+    again = !resumes && sweep_again(known, direct);
+  }
+  if (sweep_->edges_first && !known && n == 1 && domains[0].number != 0)
+    keep_frame(domains[0].number);
   if (!keep) sweep_->num_kept = 0;
   for (const auto &term : terms_) term->end_sweep(neighbor_report_);
   sweep_->direct = direct;
@@ -377,7 +436,7 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
   n += features_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
-  n += residuals_.memory_bytes() + strains_.memory_bytes();
+  n += residuals_.memory_bytes() + strains_.memory_bytes() + kept_frames_.memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
 }
 
@@ -400,7 +459,11 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<Chunk>().swap(sweep_->chunks);
   for (auto &edges : in_work_.edges) edges = EdgeChunk<Real>();
   for (std::size_t k = 0; k < terms_.size(); ++k) in_work_.states[k] = terms_[k]->make_state();
-  if (!is_on_tape(sweep_)) frames() = FrameSet();
+  if (!is_on_tape(sweep_)) {
+    sweep_->frames = std::make_shared<FrameSet>();
+    sweep_->own_frames.reset();
+  }
+  kept_frames_.clear();
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();
   results_ = SweepResults(ntypes_);

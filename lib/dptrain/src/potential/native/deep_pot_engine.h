@@ -11,6 +11,7 @@
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
 #include "potential/native/feature_results.h"
+#include "potential/native/kept_frames.h"
 #include "potential/native/net_term.h"
 #include "potential/native/potential_engine.h"
 #include "potential/native/sweep_results.h"
@@ -42,7 +43,11 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   AtomValues second_tangents(Tape &tape, const GradientSeed *seeds) override;
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
                 const AtomValues &second) override;
-  void set_chunk(int centers) override { chunk_ = centers; }
+  void set_chunk(int centers) override
+  {
+    chunk_ = centers;
+    kept_frames_.clear();
+  }
   int chunk() const override { return chunk_; }
   void use_device_algorithms(bool on) override;
   void set_walls(const ModelData &data) override;
@@ -78,7 +83,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   };
   /// What both passes over some domains work on.
   struct Sweep {
-    FrameSet frames;
+    std::shared_ptr<FrameSet> frames = std::make_shared<FrameSet>();
+    std::shared_ptr<FrameSet> own_frames;  // for those that are not kept; null: they were taken
     // the first num_kept keep what the stage before has left, one more is used again and again
     std::vector<Chunk> chunks;
     std::size_t num_kept = 0;
@@ -101,8 +107,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void add_term(std::unique_ptr<EnergyTerm<Real>> term);
   void set_wall_term(const ModelData &data);
 
-  FrameSet &frames() { return sweep_->frames; }
-  const FrameSet &frames() const { return sweep_->frames; }
+  const FrameSet &frames() const { return *sweep_->frames; }
   // work(type, begin, n) for all chunks of a sweep, or those from `first` on
   template <class Work> void for_chunks(bool direct, const Work &work, Place first = {})
   {
@@ -145,8 +150,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     return *(terms_[term]->has_parameters() ? chunk : in_work_).states[term];
   }
   void begin_sweep();
-  bool sweep_again(bool &direct);
-  void set_frames(const Domain *domains, int n, bool keep);
+  bool sweep_again(const KeptFrame<Real> *known, bool &direct);
+  std::vector<EdgeFinder::Report> end_edges();
+  const KeptFrame<Real> *set_frames(const Domain *domains, int n, bool keep);
+  void keep_frame(std::uint64_t number);
   void measure_frames(bool &direct);
   /// Of all terms, of those with parameters (pass B), or of those that a kept chunk lacks.
   enum class Edges { all, of_pass_b, not_kept };
@@ -156,7 +163,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void begin_results(const ForwardOutput *out, std::size_t centers);
   void forward_by_chunks(const ForwardOutput *out, std::size_t centers, bool keep,
                          std::size_t resumed, bool direct);
-  void forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep);
+  void forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep,
+                       const KeptFrame<Real> *known);
   void forward_chunk(Chunk &chunk, bool train, bool has_values, std::size_t place);
   void value_chunk(Chunk &chunk, bool train, bool has_values, double *energies);
   void reverse_chunk(Chunk &chunk, const kernels::ForceSums *sums);
@@ -203,6 +211,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
+  KeptFrames<Real> kept_frames_;
+  std::vector<EdgeFinder::Report> reports_;  // of the latest sweep, by finder
   kernels::Graphs graphs_;
   SweepResults results_;
   kernels::ForceSums sums_;  // of them

@@ -14,7 +14,7 @@ template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
     for_chunks(direct, [&](int type, int begin, int size) {
       find_edges(chunk_at(0, type, begin, size), Edges::of_pass_b);
     });
-  } while (sweep_again(direct));
+  } while (sweep_again(nullptr, direct));
 }
 
 // Returns how many chunks pass A has kept; direct: how the others are computed again.
