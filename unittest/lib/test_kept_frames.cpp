@@ -24,8 +24,8 @@ KeptFrame<double> some_frame(const Frame &frame)
 
 Frame random(unsigned seed)
 {
-  return scatter_frame(make_mpi_communicator(),
-                       random_frame(seed, 20, skewed_box(6.0), true, 1.2), 3.2);
+  return scatter_frame(make_mpi_communicator(), random_frame(seed, 20, skewed_box(6.0), true, 1.2),
+                       3.2);
 }
 
 TEST(KeptFrames, OnesThatNoLongerComeGiveTheirPlaceToOthers)

@@ -436,7 +436,7 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
   n += features_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
-  n += residuals_.memory_bytes() + strains_.memory_bytes() + kept_frames_.memory_bytes();
+  n += direction_.memory_bytes() + kept_frames_.memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
 }
 
@@ -467,7 +467,7 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();
   results_ = SweepResults(ntypes_);
-  for (auto *a : {&residuals_, &strains_}) a->clear();
+  direction_.clear();
   seeds_.clear();
   graphs_.clear();
 }

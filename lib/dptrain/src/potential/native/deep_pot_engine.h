@@ -178,8 +178,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t open_tape(Tape &tape, const GradientSeed *seeds, bool &direct);
   Direction direction() const
   {
-    return {has_residuals_ ? residuals_.data() : nullptr, strains_.data(), frames().num_atoms(),
-            frames().size()};
+    const double *const strains = direction_.data(), *const residuals =
+                                                         strains + 9L * frames().size();
+    return {has_residuals_ ? residuals : nullptr, strains, frames().num_atoms(), frames().size()};
   }
   void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
@@ -220,7 +221,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
 
   // pass B
   std::vector<double> host_;
-  kernels::Array<double> residuals_, strains_;
+  kernels::Array<double>
+      direction_;  // strains of the frames, and residuals of all atoms if there are any
   kernels::Array<Real> seeds_;
   std::vector<GradientSeed> seed_of_frame_;
   std::vector<Real> host_seeds_;

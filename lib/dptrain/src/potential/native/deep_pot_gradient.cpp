@@ -59,22 +59,16 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
 template <class Real> void DeepPotEngine<Real>::set_seeds(const GradientSeed *seeds)
 {
   const int n = frames().size();
-  host_.assign(9L * n, 0.0);
   seed_of_frame_.assign(seeds, seeds + n);
-  bool any_force = false;
+  has_residuals_ = std::any_of(seeds, seeds + n, [](const auto &seed) { return seed.force; });
+  host_.assign(9L * n + (has_residuals_ ? 3L * frames().num_atoms() : 0), 0.0);
   for (int f = 0; f < n; ++f) {
     std::copy(seeds[f].virial.begin(), seeds[f].virial.end(), host_.begin() + 9L * f);
-    any_force = any_force || seeds[f].force;
-  }
-  strains_.copy_from(host_);
-  has_residuals_ = any_force;
-  if (!any_force) return;
-  host_.assign(3L * frames().num_atoms(), 0.0);
-  for (int f = 0; f < n; ++f)
     if (seeds[f].force)
       std::copy_n(seeds[f].force, 3L * frames().num_atoms(f),
-                  host_.begin() + 3L * frames().offset(f));
-  residuals_.copy_from(host_);
+                  host_.begin() + 9L * n + 3L * frames().offset(f));
+  }
+  direction_.copy_from(host_);
 }
 
 template <class Real> void DeepPotEngine<Real>::begin_gradient(bool direct, double *gradient)

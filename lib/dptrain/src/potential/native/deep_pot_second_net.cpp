@@ -71,7 +71,7 @@ AtomValues DeepPotEngine<Real>::second_values(const Domain *domains, int n, bool
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
     });
-  } while (sweep_again(direct));
+  } while (sweep_again(nullptr, direct));
   sweep_->direct = direct;
   sweep_->has_values = true;
   return values;
