@@ -69,9 +69,8 @@ void FrameSet::set_flat(const Domain *domains, int n, bool copy)
   }
   if (n == 1) {
     own_x_.copy_from(domains[0].x, 3L * domains[0].nall);
-    own_type_.copy_from(domains[0].type, domains[0].nall);
     x_ = own_x_.data();
-    type_ = own_type_.data();
+    type_ = own_type_.set(domains[0].type, domains[0].nall);
     return;
   }
   host_x_.clear();
@@ -81,9 +80,8 @@ void FrameSet::set_flat(const Domain *domains, int n, bool copy)
     host_type_.insert(host_type_.end(), domains[f].type, domains[f].type + domains[f].nall);
   }
   own_x_.copy_from(host_x_);
-  own_type_.copy_from(host_type_);
   x_ = own_x_.data();
-  type_ = own_type_.data();
+  type_ = own_type_.set(host_type_);
 }
 
 std::size_t FrameSet::memory_bytes() const

@@ -63,7 +63,7 @@ class FrameSet {
   std::vector<double> host_x_;
   std::vector<int> host_type_;
   kernels::Array<double> own_x_;
-  kernels::Array<int> own_type_;
+  kernels::Mirror<int> own_type_;
   enum class Way { host_lists, search, engine_lists };
   Way way_ = Way::host_lists;
   EngineLists engine_lists_;

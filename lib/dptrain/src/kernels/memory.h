@@ -128,4 +128,25 @@ template <class T> class Array {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
+/// An array of the host in the memory of the kernels, which only read it. It is copied where it is not what it was.
+template <class T> class Mirror {
+ public:
+  const T *set(const T *host, std::size_t size)
+  {
+    if (size != host_.size() || !std::equal(host_.begin(), host_.end(), host)) {
+      host_.clear();  // what is there if the copy fails
+      array_.copy_from(host, size);
+      host_.assign(host, host + size);
+    }
+    return array_.data();
+  }
+  const T *set(const std::vector<T> &host) { return set(host.data(), host.size()); }
+  const T *data() const { return array_.data(); }
+  std::size_t memory_bytes() const { return array_.memory_bytes() + host_.capacity() * sizeof(T); }
+
+ private:
+  std::vector<T> host_;
+  Array<T> array_;
+};
+
 }  // namespace dptrain::kernels

@@ -134,7 +134,7 @@ void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, 
     cells += host.back().num_cells();
   }
   grids_->array.copy_from(host);
-  offsets_.copy_from(offsets);
+  offsets_.set(offsets);
   int *start = start_.resize_clear(cells + 1L);
   count_atoms(grids_->array.data(), offsets_.data(), frames, x, type, atoms, cell_.resize(atoms),
               start);

@@ -40,7 +40,7 @@ class NeighborSearch {
   struct Grids;
   const double *x_ = nullptr;
   std::unique_ptr<Grids> grids_;
-  kernels::Array<int> offsets_;        // [frames + 1]
+  kernels::Mirror<int> offsets_;       // [frames + 1]
   kernels::Array<int> cell_;           // [atoms] -1: not in the model
   kernels::Array<int> start_, order_;  // [cells + 1]; atoms by cell
 };

@@ -43,7 +43,19 @@ template <class Real> void EdgeChunk<Real>::copy_from(const EdgeChunk &other)
   num_slots_ = other.num_slots_;
   has_limits_ = other.has_limits_;
   lay_out();
+  copied_.clear();
   kernels::copy_words(other.memory_.data(), static_cast<long>(memory_.size()), memory_.data());
+}
+
+// In a simulation they are what they were in the step before, until atoms change.
+template <class Real> void EdgeChunk<Real>::copy_centers(bool search)
+{
+  const std::size_t before = memory_.memory_bytes();
+  lay_out();
+  if (search && before == memory_.memory_bytes() && copied_ == host_) return;
+  copied_.clear();
+  kernels::copy_in(centers_, host_.data(), host_.size() * sizeof(int));
+  if (search) copied_ = host_;
 }
 
 // Numbers and rows of the centers, where kernels read them. Returns the most slots of a center.
@@ -54,6 +66,7 @@ int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin,
   if (const EngineLists *lists = frames.engine_lists()) {
     const int slots = frames.largest_row();
     num_slots_ = n * slots;
+    copied_.clear();
     lay_out();
     lists->rows(type, begin, n, slots, centers_, rows_.resize(n));
     return slots;
@@ -78,8 +91,7 @@ int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin,
     num_slots_ += slots;
     most = std::max(most, slots);
   }
-  lay_out();
-  kernels::copy_in(centers_, host_.data(), host_.size() * sizeof(int));
+  copy_centers(search);
   if (!search) rows_.copy_from(host_rows_);
   return most;
 }
@@ -112,7 +124,8 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
 template <class Real> std::size_t EdgeChunk<Real>::memory_bytes() const
 {
   return memory_.memory_bytes() + rows_.memory_bytes() + lists_.memory_bytes() +
-         host_.capacity() * sizeof(int) + host_rows_.capacity() * sizeof(int *);
+         (host_.capacity() + copied_.capacity()) * sizeof(int) +
+         host_rows_.capacity() * sizeof(int *);
 }
 
 template class EdgeChunk<double>;

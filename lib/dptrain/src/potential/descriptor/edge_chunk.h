@@ -26,12 +26,15 @@ template <class Real> class EdgeChunk {
 
  private:
   int number_centers(const FrameSet &frames, int type, int begin, int n, int capacity);
+  void copy_centers(bool search);
   void lay_out();
 
   kernels::Edges<Real> edges_;
   int num_slots_ = 0;
   bool has_limits_ = false;
   std::vector<int> host_;  // centers, frame, first, row_size, offset
+  // what is in the memory of the kernels, but for row_size, which a search finds there; empty: it is not known
+  std::vector<int> copied_;
   std::vector<const int *> host_rows_;
   kernels::Array<std::int64_t> memory_;  // all arrays of the edges
   int *centers_ = nullptr;               // there, as in host_
