@@ -208,7 +208,9 @@ TEST(Graphs, DoWhatSingleCommandsDo)
       largest_difference(trained(OptimizerType::adam, true), trained(OptimizerType::adam, false)),
       1e-9);
   const std::vector<double> single = trained(OptimizerType::soap, false);
-  const double noise = largest_difference(trained(OptimizerType::soap, false), single);
+  double noise = 0.0;
+  for (int run = 0; run < 6; ++run)
+    noise = std::max(noise, largest_difference(trained(OptimizerType::soap, false), single));
   const double found = largest_difference(trained(OptimizerType::soap, true), single);
   EXPECT_GT(noise, 0.0);
   EXPECT_LT(found, 10.0 * noise);
