@@ -158,14 +158,13 @@ template <class Real> void DeepPotEngine<Real>::begin_sweep()
   for (EdgeFinder &finder : finders_) finder.begin_sweep();
 }
 
-// What the finders have found; nothing where there are more neighbors than expected.
-template <class Real> std::vector<EdgeFinder::Report> DeepPotEngine<Real>::end_edges()
+// What the finders have to report. False where there are more neighbors than expected.
+template <class Real> bool DeepPotEngine<Real>::end_edges()
 {
-  std::vector<EdgeFinder::Report> reports;
+  reports_.clear();
   for (EdgeFinder &finder : finders_)
-    if (const auto report = finder.end_sweep(frames())) reports.push_back(*report);
-  if (reports.size() < finders_.size()) reports.clear();
-  return reports;
+    if (const auto report = finder.end_sweep(frames())) reports_.push_back(*report);
+  return reports_.size() == finders_.size();
 }
 
 // Whether the sweep has to be repeated, as there are more neighbors than expected, or they are closer than the tables of the net
@@ -173,8 +172,10 @@ template <class Real> std::vector<EdgeFinder::Report> DeepPotEngine<Real>::end_e
 template <class Real>
 bool DeepPotEngine<Real>::sweep_again(const KeptFrame<Real> *known, bool &direct)
 {
-  reports_ = known ? known->reports : end_edges();
-  if (reports_.empty()) return true;
+  if (known)
+    reports_ = known->reports;
+  else if (!end_edges())
+    return true;
   const EdgeFinder::Report &report = reports_.front();
   DescriptorBase &descriptor = net_->descriptor();
   const auto coverage =

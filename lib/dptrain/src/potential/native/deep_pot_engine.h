@@ -151,7 +151,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   }
   void begin_sweep();
   bool sweep_again(const KeptFrame<Real> *known, bool &direct);
-  std::vector<EdgeFinder::Report> end_edges();
+  bool end_edges();
   const KeptFrame<Real> *set_frames(const Domain *domains, int n, bool keep);
   void keep_frame(std::uint64_t number);
   void measure_frames(bool &direct);
