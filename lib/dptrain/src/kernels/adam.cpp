@@ -9,8 +9,7 @@ namespace dptrain::kernels {
 
 namespace {
 
-constexpr long numbers_of_a_thread = 16384;  // less is not worth waking one
-constexpr long numbers_of_a_team = 512;      // of a device
+constexpr long numbers_of_a_team = 512;  // of a device
 
 // A device reads the rates where they are; on a host a loop would read them again for each number.
 struct Rates {
@@ -157,6 +156,7 @@ void adam_step(const AdamConstants<T> &constants, const AdamRates *rates, const 
 {
   const Part *const part = parts.data();
 #if DPTRAIN_VECTOR_LANES
+  constexpr long numbers_of_a_thread = 16384;  // less is not worth waking one
   for (std::size_t p = 0; p < parts.size(); ++p)
     for_blocks(part[p].size, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
       const long first = part[p].begin + static_cast<long>(begin);
