@@ -6,6 +6,7 @@
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
+#include "kernels/runtime.h"
 #include "potential/native/deep_pot.h"
 #include "potential/native/kept_frames.h"
 #include "support/power_spectrum_model.h"
@@ -16,6 +17,7 @@ namespace {
 
 KeptFrame<double> some_frame(const Frame &frame)
 {
+  ensure_runtime();
   KeptFrame<double> kept{std::make_shared<FrameSet>(), {}, {}};
   const Domain domain = frame.domain();
   kept.frames->set(&domain, 1, std::vector<char>(2, 0), true, 3.0);

@@ -206,7 +206,7 @@ TEST_P(StepGuard, StepOfDynamics)
       EXPECT_EQ(c.allocations, 0);
       EXPECT_EQ(c.large_blocks, 0);
       EXPECT_EQ(c.table_builds, 0);
-      EXPECT_EQ(c.launches, search ? 4 + 16 * chunks : 15 * chunks);
+      EXPECT_EQ(c.launches, search ? 4 + 13 * chunks : 12 * chunks);
       EXPECT_EQ(c.products, 6 * chunks);  // three layers, forward and reverse
     }
   }
