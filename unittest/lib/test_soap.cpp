@@ -326,6 +326,25 @@ TEST(Soap, BasesByCholeskyAreThoseByReflections)
   }
 }
 
+// The basis of a matrix that has had no gradient for long stays, and those beside it do not suffer.
+TEST(Soap, BasesOfSeveralMatricesAreFoundEachAlone)
+{
+  constexpr std::int64_t n = 12;
+  at::manual_seed(3);
+  for (const auto type : {at::kDouble, at::kFloat}) {
+    const at::Tensor all = at::randn({3, n, n}, type);
+    all.select(0, 1).zero_();
+    const at::Tensor before = at::eye(n, type).expand({3, n, n}).contiguous();
+    const at::Tensor found = where_finite(orthonormal_by_cholesky(all), before);
+    for (const int k : {0, 2}) {
+      const at::Tensor alone = orthonormal_by_cholesky(all.select(0, k));
+      EXPECT_LT((found.select(0, k) - alone).abs().max().item<double>(), 1e-12);
+      EXPECT_TRUE(where_finite(alone, before.select(0, k)).equal(alone));
+    }
+    EXPECT_TRUE(found.select(0, 1).equal(at::eye(n, found.scalar_type())));
+  }
+}
+
 // A device works on those of one size as one. The second one begins later, and so has stages of its own; the longer side has two blocks.
 TEST(Soap, MatricesOfOneSizeAreWorkedOnAsEachAlone)
 {

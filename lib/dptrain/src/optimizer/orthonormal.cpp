@@ -3,10 +3,12 @@
 #include <limits>
 #include <tuple>
 
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_solve_triangular.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
 
 namespace dptrain {
 
@@ -29,6 +31,12 @@ at::Tensor orthonormal_by_cholesky(const at::Tensor &a)
     q = at::linalg_solve_triangular(upper, q, /*upper=*/true, /*left=*/false);
   }
   return q;
+}
+
+at::Tensor where_finite(const at::Tensor &found, const at::Tensor &before)
+{
+  const at::Tensor good = found.isfinite().flatten(-2).all(-1, /*keepdim=*/true).unsqueeze(-1);
+  return at::where(good, found, before);
 }
 
 }  // namespace dptrain

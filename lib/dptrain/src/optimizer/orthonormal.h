@@ -12,4 +12,7 @@ at::Tensor orthonormal_by_reflections(const at::Tensor &a);
 /// 42, A477 (2020)) in float64, good where a is not singular to its last digits. The diagonal of R is positive.
 at::Tensor orthonormal_by_cholesky(const at::Tensor &a);
 
+/// Those matrices [n][n] or [number][n][n] of `found` all numbers of which are finite, and in place of the others those of `before`.
+at::Tensor where_finite(const at::Tensor &found, const at::Tensor &before);
+
 }  // namespace dptrain

@@ -10,11 +10,9 @@
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/where.h>
 
 #include "optimizer/orthonormal.h"
 #include "potential/nets/tensors.h"
@@ -183,7 +181,11 @@ template <class T> void SoapMatrices<T>::find_eigenvectors(Block &block, int m)
   while (zeros < n - 1 && value[zeros] < least) ++zeros;
   const at::Tensor known = vectors.slice(1, zeros, n).flip(1);
   const at::Tensor all = std::get<0>(at::linalg_qr(known, "complete")).contiguous();
-  kernels::copy_in(block.of(block.basis, m), all.template const_data_ptr<T>(), numbers * sizeof(T));
+  const T *const found = all.template const_data_ptr<T>();
+  if (is_elsewhere)
+    kernels::copy_in(block.of(block.basis, m), found, numbers * sizeof(T));
+  else
+    std::copy_n(found, numbers, block.of(block.basis, m));
 }
 
 // One step of orthogonal iteration. The shift leaves the eigenvectors as they are, and keeps directions that the
@@ -201,9 +203,7 @@ template <class T> void SoapMatrices<T>::refresh(const Run &run, const Block &bl
       return;
     }
     // no gradient for thousands of steps: nothing is left of the mean, and the basis stays
-    const at::Tensor found = orthonormal_by_cholesky(p);
-    const at::Tensor good = found.isfinite().flatten(-2).all(-1, /*keepdim=*/true);
-    b.copy_(at::where(good.unsqueeze(-1), found, b));
+    b.copy_(where_finite(orthonormal_by_cholesky(p), b));
   });
 }
 

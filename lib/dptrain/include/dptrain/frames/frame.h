@@ -98,7 +98,8 @@ struct Frame {
   bool periodic = true;          ///< false: no cell (DeePMD's nopbc)
   std::optional<double> charge;  ///< e, of all atoms; none: it is not known
   bool is_copy = false;          ///< every rank has the whole frame, and one of them works on it
-  /// That no other frame has, by which what was found for these positions is found again; 0: they may change.
+  /// Unique number of a frame whose atoms never move, by which a model finds again what it kept of it; 0: they may. Whoever moves
+  /// them sets it to 0.
   std::uint64_t number = 0;
   Label label;
   std::shared_ptr<const Halo> halo;

@@ -23,6 +23,8 @@ template <class Real> class EdgeChunk {
   /// Slots of all centers, used or not.
   int num_slots() const { return num_slots_; }
   std::size_t memory_bytes() const;
+  /// Of a copy.
+  std::size_t copy_bytes() const { return memory_.size() * sizeof(std::int64_t); }
 
  private:
   int number_centers(const FrameSet &frames, int type, int begin, int n, int capacity);

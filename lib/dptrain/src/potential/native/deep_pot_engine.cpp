@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <optional>
 
 #include "base/advice.h"
+#include "base/memory_shortage.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
@@ -73,6 +73,7 @@ template <class Real> void DeepPotEngine<Real>::add_term(std::unique_ptr<EnergyT
     finders_.emplace_back(ntypes_, *limits);
     is_kept_.push_back(0);
     in_work_.edges.emplace_back();
+    kept_frames_.clear();  // which lack its edges
   }
   if (term->has_parameters()) is_kept_[finder] = 1;
   finder_of_.push_back(finder);
@@ -201,7 +202,6 @@ template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
 template <class Real> void DeepPotEngine<Real>::set_walls(const ModelData &data)
 {
   set_wall_term(data);
-  kept_frames_.clear();  // which lack the edges of another finder
   neighbor_report_.wall = {};
 }
 
@@ -219,11 +219,8 @@ const KeptFrame<Real> *DeepPotEngine<Real>::set_frames(const Domain *domains, in
   }
   double rcut = 0.0;
   for (const EdgeFinder &finder : finders_) rcut = std::max(rcut, finder.rcut());
-  std::optional<kernels::BesideSequences> beside;
-  if (!sweep_->own_frames) {
-    beside.emplace();
-    sweep_->own_frames = std::make_shared<FrameSet>();
-  }
+  const kernels::BesideSequences beside;  // edges are found before a sequence begins
+  if (!sweep_->own_frames) sweep_->own_frames = std::make_shared<FrameSet>();
   sweep_->frames = sweep_->own_frames;
   sweep_->frames->set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
   return nullptr;
@@ -237,17 +234,18 @@ template <class Real> void DeepPotEngine<Real>::keep_frame(std::uint64_t number)
   KeptFrame<Real> frame{sweep_->frames, {}, reports_};
   std::size_t bytes = frame.memory_bytes();
   for (std::size_t k = 0; k < sweep_->num_kept; ++k)
-    for (const auto &edges : sweep_->chunks[k].edges) bytes += edges.memory_bytes();
+    for (const auto &edges : sweep_->chunks[k].edges) bytes += edges.copy_bytes();
   const std::size_t most =
       (kernels::memory_for_kernels().free + kept_frames_.memory_bytes()) / part;
-  if (!kept_frames_.has_room(bytes, most)) return;
+  if (!kept_frames_.make_room(bytes, most)) return;
   try {
     for (std::size_t k = 0; k < sweep_->num_kept; ++k) {
       const auto &edges = sweep_->chunks[k].edges;
       frame.edges.emplace_back(edges.size());
       for (std::size_t f = 0; f < edges.size(); ++f) frame.edges[k][f].copy_from(edges[f]);
     }
-  } catch (const OutOfMemory &) {
+  } catch (const std::exception &error) {
+    if (memory_shortage(error).empty()) throw;
     return;  // it is found again each time
   }
   kept_frames_.keep(number, std::move(frame));
@@ -432,7 +430,8 @@ template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_center() const
 
 template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
-  std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
+  std::size_t n = sweep_->own_frames ? sweep_->own_frames->memory_bytes() : 0;
+  n += host_.capacity() * sizeof(double);
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
@@ -443,6 +442,10 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 
 template <class Real> bool DeepPotEngine<Real>::keep_less()
 {
+  if (kept_frames_.memory_bytes() > 0) {
+    kept_frames_.clear();
+    return true;
+  }
   std::size_t kept = 0;
   for (std::size_t k = 0; k < std::min(sweep_->num_kept, sweep_->chunks.size()); ++k)
     kept += sweep_->chunks[k].memory_bytes();
@@ -460,10 +463,8 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<Chunk>().swap(sweep_->chunks);
   for (auto &edges : in_work_.edges) edges = EdgeChunk<Real>();
   for (std::size_t k = 0; k < terms_.size(); ++k) in_work_.states[k] = terms_[k]->make_state();
-  if (!is_on_tape(sweep_)) {
-    sweep_->frames = std::make_shared<FrameSet>();
-    sweep_->own_frames.reset();
-  }
+  if (!is_on_tape(sweep_)) sweep_->frames = std::make_shared<FrameSet>();
+  if (sweep_->own_frames != sweep_->frames) sweep_->own_frames.reset();
   kept_frames_.clear();
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();

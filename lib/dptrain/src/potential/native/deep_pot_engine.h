@@ -202,6 +202,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<EdgeFinder> finders_;
   std::vector<std::size_t> finder_of_;  // by term
   std::vector<char> is_kept_;           // by finder: a term with parameters uses it
+  KeptFrames<Real> kept_frames_;        // with the edges of all finders
   Chunk in_work_;
   NetTerm<Real> *const net_;    // the first
   bool has_wall_term_ = false;  // the last
@@ -212,7 +213,6 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
-  KeptFrames<Real> kept_frames_;
   std::vector<EdgeFinder::Report> reports_;  // of the latest sweep, by finder
   kernels::Graphs graphs_;
   SweepResults results_;

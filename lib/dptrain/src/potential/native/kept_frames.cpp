@@ -1,6 +1,6 @@
 #include "potential/native/kept_frames.h"
 
-#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dptrain {
@@ -16,41 +16,40 @@ template <class Real> std::size_t KeptFrame<Real>::memory_bytes() const
 template <class Real> const KeptFrame<Real> *KeptFrames<Real>::find(std::uint64_t number)
 {
   ++calls_;
-  const auto found = entries_.find(number);
-  if (found == entries_.end()) return nullptr;
-  found->second.used = calls_;
-  return &found->second.frame;
+  const auto place = places_.find(number);
+  if (place == places_.end()) return nullptr;
+  const auto entry = place->second;
+  entry->used = calls_;
+  entries_.splice(entries_.end(), entries_, entry);
+  return &entry->frame;
 }
 
-template <class Real> bool KeptFrames<Real>::has_room(std::size_t bytes, std::size_t most)
+template <class Real> bool KeptFrames<Real>::make_room(std::size_t bytes, std::size_t most)
 {
-  // a frame that still comes is drawn in so many calls, but for chance
   constexpr std::int64_t rounds = 8;
-  while (bytes_ + bytes > most && !entries_.empty()) {
-    const auto oldest =
-        std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
-          return a.second.used < b.second.used;
-        });
-    if (calls_ - oldest->second.used < rounds * static_cast<std::int64_t>(entries_.size())) break;
-    bytes_ -= oldest->second.bytes;
-    entries_.erase(oldest);
+  if (bytes > most) return false;
+  while (bytes_ + bytes > most) {
+    const Entry &oldest = entries_.front();
+    if (calls_ - oldest.used < rounds * static_cast<std::int64_t>(entries_.size())) return false;
+    bytes_ -= oldest.bytes;
+    places_.erase(oldest.number);
+    entries_.pop_front();
   }
-  return bytes_ + bytes <= most;
+  return true;
 }
 
 template <class Real> void KeptFrames<Real>::keep(std::uint64_t number, KeptFrame<Real> frame)
 {
-  Entry &entry = entries_[number];
-  bytes_ -= entry.bytes;
-  entry.bytes = frame.memory_bytes();
-  entry.frame = std::move(frame);
-  entry.used = calls_;
-  bytes_ += entry.bytes;
+  const std::size_t bytes = frame.memory_bytes();
+  entries_.push_back({number, std::move(frame), bytes, calls_});
+  places_[number] = std::prev(entries_.end());
+  bytes_ += bytes;
 }
 
 template <class Real> void KeptFrames<Real>::clear()
 {
   const kernels::BesideSequences beside;
+  places_.clear();
   entries_.clear();
   bytes_ = 0;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -20,25 +21,28 @@ template <class Real> struct KeptFrame {
   std::size_t memory_bytes() const;
 };
 
-/// Those of a training, by Frame::number, up to a number of bytes. A frame that has not come for several rounds over all of them gives
-/// its place to the next one that needs it.
+/// Those of a training, by Frame::number, up to a number of bytes. One that has not come for several rounds over all of them gives
+/// its place to another: it has left the training data. Those of more data than there is room for do not drive each other out.
 template <class Real> class KeptFrames {
  public:
   /// Null if it is not there.
   const KeptFrame<Real> *find(std::uint64_t number);
-  /// Whether a frame of this size would be kept, with at most `most` bytes of all; makes room for it.
-  bool has_room(std::size_t bytes, std::size_t most);
+  /// Makes room for a frame of this size among at most `most` bytes of all. False: there is none.
+  bool make_room(std::size_t bytes, std::size_t most);
   void keep(std::uint64_t number, KeptFrame<Real> frame);
   void clear();
   std::size_t memory_bytes() const { return bytes_; }
 
  private:
   struct Entry {
+    std::uint64_t number;
     KeptFrame<Real> frame;
-    std::size_t bytes = 0;
-    std::int64_t used = 0;  // what calls_ was
+    std::size_t bytes;
+    std::int64_t used;  // what calls_ was
   };
-  std::unordered_map<std::uint64_t, Entry> entries_;
+  using Entries = std::list<Entry>;
+  Entries entries_;  // the latest one last
+  std::unordered_map<std::uint64_t, typename Entries::iterator> places_;
   std::size_t bytes_ = 0;
   std::int64_t calls_ = 0;
 };

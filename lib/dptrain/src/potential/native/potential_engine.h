@@ -59,7 +59,8 @@ class PotentialEngine {
   virtual void release_workspace() = 0;
   /// Bytes that pass A may leave for pass B.
   virtual void set_keep_limit(std::size_t bytes) = 0;
-  /// Pass A will leave half of what it has left now for pass B, from now on; false: it has left next to nothing.
+  /// Frames that may come again are forgotten; where there are none, pass A will leave half of what it has left now for pass B, from
+  /// now on. False: it has left next to nothing.
   virtual bool keep_less() = 0;
 };
 
