@@ -212,7 +212,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
 
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
-  std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
+  std::uint64_t prepared_ = 0;               // another number for each state of the descriptor
   std::vector<EdgeFinder::Report> reports_;  // of the latest sweep, by finder
   kernels::Graphs graphs_;
   SweepResults results_;
