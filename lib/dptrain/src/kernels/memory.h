@@ -10,8 +10,9 @@
 
 namespace dptrain::kernels {
 
-/// What a performance guard counts: memory blocks taken and given back, those of BesideSequences aside, kernels launched, matrix products and graphs of both,
-/// commands that a graph may have (graph.h), tables filled, copies between the host and the memory of the kernels, and their bytes.
+/// What a performance guard counts: memory blocks taken and given back (but those of BesideSequences), kernels launched, matrix
+/// products and graphs of both, commands that a graph may have (graph.h), tables filled, copies between the host and the memory of
+/// the kernels, and their bytes.
 struct Counters {
   std::int64_t allocations = 0, releases = 0, launches = 0, products = 0, graphs = 0, commands = 0,
                table_builds = 0, copies = 0, copied = 0;

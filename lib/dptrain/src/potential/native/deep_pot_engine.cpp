@@ -35,6 +35,12 @@ void append_bits(const std::vector<double> &numbers, std::vector<std::int64_t> &
   }
 }
 
+// Of a frame that comes alone and may come again; 0: it is none.
+std::uint64_t number_of(const Domain *domains, int n)
+{
+  return n == 1 ? domains[0].number : 0;
+}
+
 }  // namespace
 
 template <class Real>
@@ -212,14 +218,14 @@ const KeptFrame<Real> *DeepPotEngine<Real>::set_frames(const Domain *domains, in
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   sweep_->prepared = 0;
   sweep_->has_values = false;
-  const std::uint64_t number = n == 1 ? domains[0].number : 0;
+  const std::uint64_t number = number_of(domains, n);
+  const kernels::BesideSequences beside;  // edges are found before a sequence begins
   if (const KeptFrame<Real> *known = number != 0 ? kept_frames_.find(number) : nullptr) {
     sweep_->frames = known->frames;
     return known;
   }
   double rcut = 0.0;
   for (const EdgeFinder &finder : finders_) rcut = std::max(rcut, finder.rcut());
-  const kernels::BesideSequences beside;  // edges are found before a sequence begins
   if (!sweep_->own_frames) sweep_->own_frames = std::make_shared<FrameSet>();
   sweep_->frames = sweep_->own_frames;
   sweep_->frames->set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
@@ -400,8 +406,8 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       forward_by_chunks(out, centers, keep, resumed, direct);
     again = !resumes && sweep_again(known, direct);
   }
-  if (sweep_->edges_first && !known && n == 1 && domains[0].number != 0)
-    keep_frame(domains[0].number);
+  const std::uint64_t number = number_of(domains, n);
+  if (sweep_->edges_first && !known && number != 0) keep_frame(number);
   if (!keep) sweep_->num_kept = 0;
   for (const auto &term : terms_) term->end_sweep(neighbor_report_);
   sweep_->direct = direct;

@@ -178,8 +178,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t open_tape(Tape &tape, const GradientSeed *seeds, bool &direct);
   Direction direction() const
   {
-    const double *const strains = direction_.data(), *const residuals =
-                                                         strains + 9L * frames().size();
+    const double *const strains = direction_.data();
+    const double *const residuals = strains + 9L * frames().size();
     return {has_residuals_ ? residuals : nullptr, strains, frames().num_atoms(), frames().size()};
   }
   void set_seeds(const GradientSeed *seeds);
